@@ -1,0 +1,118 @@
+//! The trait that stores implement.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+
+use crate::commit::Commit;
+use crate::error::{CommitError, StoreError};
+use crate::guarantee::{Abilities, Guarantees};
+use crate::id::{NamespaceKey, TenantId, ThreadKey};
+use crate::tenant::Tenant;
+use crate::view::{At, ListQuery, StoredCheckpoint, View};
+
+/// A place for checkpoints. Narrow on purpose: one call that changes something, one that reads, one that lists, one
+/// that deletes; usable as `Arc<dyn Checkpointer>`.
+///
+/// Calls for different threads may overlap in any way. For one namespace the engine never has two commits on their
+/// way at once; reads may overlap with them. Futures may be dropped at any point: the operation then either happened
+/// or it did not, as after a crash.
+#[async_trait]
+pub trait Checkpointer: Send + Sync + Debug + 'static {
+    /// Applies a commit as a whole, or not at all.
+    ///
+    /// Checks come in this order, and the first that fails is the answer: validity of the commit and of its ops, an
+    /// answer to an answered question, the fence, the head of the namespace, the head of the root.
+    ///
+    /// # Errors
+    /// See [`CommitError`]; after every one of them but `InDoubt` nothing was written.
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError>;
+
+    /// Reads the thread's row, the namespace's head and one checkpoint, as one consistent look.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails. What does not exist is `None`, no error.
+    async fn get(&self, key: &NamespaceKey, at: At) -> Result<View, StoreError>;
+
+    /// Lists checkpoints, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails. An unknown thread gives an empty list.
+    async fn list(&self, key: &NamespaceKey, query: &ListQuery) -> Result<Vec<StoredCheckpoint>, StoreError>;
+
+    /// Removes everything of a thread, in all namespaces, and leaves a tombstone that late writers cannot pass.
+    /// An unknown thread is no error.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError>;
+
+    /// What the store promises under its present settings.
+    fn guarantees(&self) -> Guarantees;
+
+    /// What it can do beyond the required calls.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    /// Whose threads this handle reaches. Keys of another tenant are refused.
+    fn tenant_id(&self) -> TenantId {
+        TenantId::default()
+    }
+
+    /// Which store this is, inside this process: clones and wrappers of one handle give the same.
+    fn instance(&self) -> StoreInstance;
+}
+
+/// Tells the stores of one process apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StoreInstance(u64);
+
+impl StoreInstance {
+    /// A new one, different from every other of this process.
+    #[allow(clippy::new_without_default, reason = "two defaults would not be equal")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[async_trait]
+impl<C: Checkpointer + ?Sized> Checkpointer for Arc<C> {
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        (**self).commit(commit).await
+    }
+    async fn get(&self, key: &NamespaceKey, at: At) -> Result<View, StoreError> {
+        (**self).get(key, at).await
+    }
+    async fn list(&self, key: &NamespaceKey, query: &ListQuery) -> Result<Vec<StoredCheckpoint>, StoreError> {
+        (**self).list(key, query).await
+    }
+    async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError> {
+        (**self).delete_thread(key).await
+    }
+    fn guarantees(&self) -> Guarantees {
+        (**self).guarantees()
+    }
+    fn abilities(&self) -> Abilities {
+        (**self).abilities()
+    }
+    fn tenant_id(&self) -> TenantId {
+        (**self).tenant_id()
+    }
+    fn instance(&self) -> StoreInstance {
+        (**self).instance()
+    }
+}
+
+/// Conveniences on every store.
+pub trait CheckpointerExt: Checkpointer + Sized {
+    /// A handle that reaches only the threads of this tenant.
+    fn tenant(self, tenant: TenantId) -> Tenant<Self> {
+        Tenant::new(self, tenant)
+    }
+}
+
+impl<C: Checkpointer + Sized> CheckpointerExt for C {}
