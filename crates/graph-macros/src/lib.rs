@@ -1,1 +1,1 @@
-//! graph-macros
+//! `derive(State)` and `#[node]`.
