@@ -23,8 +23,15 @@ use crate::view::{At, ListQuery, StoredCheckpoint, View};
 pub trait Checkpointer: Send + Sync + Debug + 'static {
     /// Applies a commit as a whole, or not at all.
     ///
-    /// Checks come in this order, and the first that fails is the answer: validity of the commit and of its ops, an
-    /// answer to an answered question, the fence, the head of the namespace, the head of the root.
+    /// Checks come in this order, and the first that fails is the answer:
+    ///
+    /// 1. [what the commit alone shows](Commit::check_alone): `Invalid`; an op the store does not know: `Unsupported`;
+    /// 2. an answer to an answered question: `AlreadyAnswered`;
+    /// 3. the fence: `Fenced`. Without a row the thread has epoch 0 and no holder; a fence on a thread that nobody
+    ///    holds does not match, and neither does a `Release` without one;
+    /// 4. the head of the namespace, then the head of the root: `HeadMoved`;
+    /// 5. what only the store knows: a position not after the last one, a checkpoint id in use, a question that does not
+    ///    exist. `Invalid`; after the guard, so that a stale commit is called stale and not wrong.
     ///
     /// # Errors
     /// See [`CommitError`]; after every one of them but `InDoubt` nothing was written.
@@ -42,8 +49,10 @@ pub trait Checkpointer: Send + Sync + Debug + 'static {
     /// [`StoreError`] if the store fails. An unknown thread gives an empty list.
     async fn list(&self, key: &NamespaceKey, query: &ListQuery) -> Result<Vec<StoredCheckpoint>, StoreError>;
 
-    /// Removes everything of a thread, in all namespaces, and leaves a tombstone that late writers cannot pass.
-    /// An unknown thread is no error.
+    /// Removes everything of a thread, in all namespaces, and leaves a tombstone that late writers cannot pass: a row
+    /// that keeps the epoch and has no holder, nodes or graph. An unknown thread is no error and gets a tombstone of
+    /// epoch 0, for a call on its way could create it. Deleting a tombstone raises its epoch by one, for a call that
+    /// began between the two deletions named the next epoch.
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.

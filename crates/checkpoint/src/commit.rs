@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::Checkpoint;
 use crate::id::{AnswerToken, ChannelName, CheckpointId, Epoch, NamespaceKey, NodeName, OwnerId, QuestionId, TaskId};
 use crate::thread::Status;
-use crate::write::Write;
+use crate::write::{Write, WriteKind};
 
 /// A change to one namespace of one thread: atomic, one round trip.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +194,17 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The record that stands for this answer on its checkpoint.
+    pub fn write(&self) -> Write {
+        Write {
+            task: self.task,
+            node: self.node.clone(),
+            kind: WriteKind::Answer,
+            path: self.question.into(),
+            bytes: self.record(),
+        }
+    }
+
     /// The content of the record that stands for this answer: the token, then the sealed bytes.
     pub fn record(&self) -> Bytes {
         let mut record = Vec::with_capacity(16 + self.bytes.len());

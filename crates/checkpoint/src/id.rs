@@ -328,6 +328,13 @@ id128! {
     AnswerToken, "answer token"
 }
 
+impl From<QuestionId> for CallPath {
+    /// The path under which a question and its answer are recorded: the text of its id.
+    fn from(question: QuestionId) -> Self {
+        Self(Arc::from(question.to_string()))
+    }
+}
+
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {
         $(#[$doc])*

@@ -23,6 +23,7 @@
 //!
 //! No engine, no runtime, no clock for decisions and no randomness: ids and times are given by the caller.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod id;
 
@@ -35,6 +36,7 @@ mod memory;
 mod sealer;
 mod tenant;
 mod thread;
+mod validity;
 mod view;
 mod write;
 

@@ -238,9 +238,9 @@ mod tests {
     fn a_value_comes_back() {
         let key = key();
         let sealer = Sealer::new();
-        let sealed = sealer.seal_value(place(&key), &("héllo\0", 7_u64, f64::MIN_POSITIVE)).unwrap();
-        assert_eq!(&sealed[..3], b"\x01j\x00");
-        let back: (String, u64, f64) = sealer.open_value(place(&key), &sealed).unwrap();
+        let envelope = sealer.seal_value(place(&key), &("héllo\0", 7_u64, f64::MIN_POSITIVE)).unwrap();
+        assert_eq!(&envelope[..3], b"\x01j\x00");
+        let back: (String, u64, f64) = sealer.open_value(place(&key), &envelope).unwrap();
         assert_eq!(back, ("héllo\0".to_owned(), 7, f64::MIN_POSITIVE));
     }
 

@@ -61,7 +61,8 @@ pub struct StoredCheckpoint {
 pub struct StoredValue {
     /// The channel.
     pub channel: ChannelName,
-    /// A base, then the segments after it, oldest first.
+    /// A base, then the segments after it, oldest first. Segments alone, where no base came before them on the branch
+    /// or the channel was cleared.
     pub parts: Vec<Part>,
 }
 
