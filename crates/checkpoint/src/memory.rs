@@ -1,6 +1,7 @@
 //! The store that keeps everything in the process: the reference that the others are compared with.
 
 mod check;
+mod records;
 mod space;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::records::Records;
 use crate::checkpoint::{Checkpoint, Metadata};
 use crate::commit::{Answer, Change, NewCheckpoint, PartKind};
-use crate::id::{Branch, CallPath, ChannelName, CheckpointId, QuestionId, Seq, TaskId};
+use crate::id::{Branch, CallPath, ChannelName, CheckpointId, QuestionId, Seq};
 use crate::view::{At, ListQuery, NamespaceRow, Part, StoredCheckpoint, StoredValue};
 use crate::write::{Write, WriteKind};
 
@@ -25,15 +26,7 @@ pub(super) struct Space {
 struct Entry {
     checkpoint: Arc<Checkpoint>,
     args: Bytes,
-    writes: BTreeMap<Spot, Write>,
-}
-
-/// The place of a record on its checkpoint. The order of its fields is the order in which records are given back.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
-    task: TaskId,
-    kind: WriteKind,
-    path: CallPath,
+    writes: Records,
 }
 
 /// The stored parts of the channels of one branch, each list by `seq`.
@@ -51,8 +44,9 @@ impl Space {
 
     /// Whether the question of this answer, or an answer to it, stands on the checkpoint.
     pub(super) fn has_record(&self, answer: &Answer, kind: WriteKind) -> bool {
-        let spot = Spot { task: answer.task, kind, path: answer.question.into() };
-        self.index(answer.checkpoint).is_some_and(|index| self.entries[index].writes.contains_key(&spot))
+        let path = CallPath::from(answer.question);
+        self.index(answer.checkpoint)
+            .is_some_and(|index| self.entries[index].writes.contains(answer.task, kind, path.as_str()))
     }
 
     pub(super) fn put_checkpoint(&mut self, new: NewCheckpoint) {
@@ -62,7 +56,7 @@ impl Space {
             put_values(self.values.entry(checkpoint.branch).or_default(), id, seq, values);
         }
         self.by_id.insert(id, self.entries.len());
-        self.entries.push(Entry { checkpoint: Arc::new(checkpoint), args, writes: BTreeMap::new() });
+        self.entries.push(Entry { checkpoint: Arc::new(checkpoint), args, writes: Records::default() });
     }
 
     pub(super) fn put_writes(&mut self, checkpoint: CheckpointId, writes: Vec<Write>) {
@@ -72,8 +66,7 @@ impl Space {
                 let newest = self.questions.entry(write.path.clone()).or_insert(index);
                 *newest = index.max(*newest);
             }
-            let spot = Spot { task: write.task, kind: write.kind, path: write.path.clone() };
-            self.entries[index].writes.insert(spot, write);
+            self.entries[index].writes.put(write);
         }
     }
 
@@ -114,7 +107,7 @@ impl Space {
             checkpoint: Arc::clone(checkpoint),
             args: entry.args.clone(),
             values: self.values.get(&checkpoint.branch).map(|all| read(all, checkpoint.seq)).unwrap_or_default(),
-            writes: entry.writes.values().cloned().collect(),
+            writes: entry.writes.to_vec(),
         }
     }
 }
