@@ -1,0 +1,170 @@
+//! The store.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::sqlite::SqliteQueryResult;
+use sqlx::{Error, SqliteConnection};
+use superstep_checkpoint::{
+    At, CallPath, Checkpointer, Commit, CommitError, Durable, Guarantees, ListQuery, NamespaceKey, OpenError,
+    StoreError, StoreInstance, StoredCheckpoint, ThreadKey, View,
+};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::config::{SqliteOptions, Synchronous};
+use crate::connect::{Connector, Readers, close};
+use crate::error::{is_broken, store_error};
+use crate::query;
+use crate::refusal::refusal;
+use crate::request::{Bound, Request, now};
+use crate::row::{Reading, metadata_entries};
+
+/// A store in a SQLite file. Clones share its connections.
+#[derive(Clone)]
+pub struct Sqlite {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    instance: StoreInstance,
+    synchronous: Synchronous,
+    connector: Connector,
+    /// Empty after the connection broke; the next writer opens another.
+    writer: Mutex<Option<SqliteConnection>>,
+    readers: Readers,
+}
+
+impl Sqlite {
+    /// Opens a file with the default settings, creating it where there is none; see [`SqliteOptions::open`].
+    ///
+    /// # Errors
+    /// [`OpenError`]; the file is left as it was.
+    pub async fn open(path: impl AsRef<std::path::Path>) -> Result<Self, OpenError> {
+        SqliteOptions::new(path).open().await
+    }
+
+    /// Settings for a file, to be changed and [opened](SqliteOptions::open).
+    pub fn options(path: impl AsRef<std::path::Path>) -> SqliteOptions {
+        SqliteOptions::new(path)
+    }
+
+    pub(crate) fn new(
+        connector: Connector,
+        writer: SqliteConnection,
+        readers: Readers,
+        synchronous: Synchronous,
+    ) -> Self {
+        let writer = Mutex::new(Some(writer));
+        Self { shared: Arc::new(Shared { instance: StoreInstance::new(), synchronous, connector, writer, readers }) }
+    }
+
+    /// Closes all connections in order and waits for their threads. The store may be used again: connections are opened
+    /// when needed. Dropping the last clone does the same without waiting.
+    pub async fn close(&self) {
+        if let Some(writer) = self.shared.writer.lock().await.take() {
+            close(writer).await;
+        }
+        for reader in self.shared.readers.take_idle() {
+            close(reader).await;
+        }
+    }
+
+    async fn write(&self, statement: Bound) -> Result<SqliteQueryResult, Error> {
+        let mut slot = self.shared.writer.lock().await;
+        let connection = self.connected(&mut slot).await?;
+        let done = statement.execute(connection).await;
+        if done.as_ref().is_err_and(is_broken) {
+            *slot = None;
+        }
+        done
+    }
+
+    async fn connected<'s>(
+        &self,
+        slot: &'s mut MutexGuard<'_, Option<SqliteConnection>>,
+    ) -> Result<&'s mut SqliteConnection, Error> {
+        if slot.is_none() {
+            **slot = Some(self.shared.connector.writer().await?);
+        }
+        slot.as_mut().ok_or(Error::PoolClosed)
+    }
+
+    async fn read(&self, operation: &'static str, statement: Bound) -> Result<Reading, StoreError> {
+        let fault = |error| store_error(operation, error);
+        let mut reader = self.shared.readers.take().await.map_err(fault)?;
+        let rows = statement.fetch_all(&mut reader.connection).await;
+        if !rows.as_ref().is_err_and(is_broken) {
+            reader.give_back();
+        }
+        let mut reading = Reading::new(operation);
+        rows.map_err(fault)?.iter().try_for_each(|row| reading.add(row))?;
+        Ok(reading)
+    }
+}
+
+fn of_namespace(sql: &'static str, key: &NamespaceKey) -> Bound {
+    sqlx::query(sql)
+        .bind(key.thread.tenant.as_str().to_owned())
+        .bind(key.thread.thread.as_str().to_owned())
+        .bind(key.namespace.as_str().to_owned())
+}
+
+#[async_trait]
+impl Checkpointer for Sqlite {
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        commit.check_alone()?;
+        let statement = Request::new(&commit)?.bind(&commit, sqlx::query(query::COMMIT));
+        match self.write(statement).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(refusal(&commit, error)),
+        }
+    }
+
+    async fn get(&self, key: &NamespaceKey, at: At) -> Result<View, StoreError> {
+        let statement = match at {
+            At::Head => of_namespace(query::GET_HEAD, key),
+            At::Id(id) => of_namespace(query::GET_ID, key).bind(id.as_bytes().to_vec()),
+            At::Question(question) => {
+                of_namespace(query::GET_QUESTION, key).bind(CallPath::from(question).as_str().to_owned())
+            }
+            _ => return Err(StoreError::unsupported("get", "a newer way to name a checkpoint")),
+        };
+        Ok(self.read("get", statement).await?.into_view())
+    }
+
+    async fn list(&self, key: &NamespaceKey, query: &ListQuery) -> Result<Vec<StoredCheckpoint>, StoreError> {
+        let limit = query.limit.map_or(-1, |limit| i64::try_from(limit.get()).unwrap_or(-1));
+        let entries = metadata_entries(&query.metadata);
+        let wanted = (!entries.is_empty()).then(|| serde_json::Value::from(entries).to_string());
+        let statement =
+            of_namespace(query::LIST, key).bind(limit).bind(query.before.map(|id| id.as_bytes().to_vec())).bind(wanted);
+        Ok(self.read("list", statement).await?.into_list())
+    }
+
+    async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError> {
+        let statement = sqlx::query(query::DELETE)
+            .bind(key.tenant.as_str().to_owned())
+            .bind(key.thread.as_str().to_owned())
+            .bind(now());
+        self.write(statement).await.map(drop).map_err(|error| store_error("delete_thread", error))
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        let durable = match self.shared.synchronous {
+            Synchronous::Full => Durable::PowerLoss,
+            Synchronous::Normal => Durable::ProcessCrash,
+        };
+        Guarantees::new(format!("sqlite (WAL, synchronous={})", self.shared.synchronous.word()), durable)
+    }
+
+    fn instance(&self) -> StoreInstance {
+        self.shared.instance
+    }
+}
+
+impl fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sqlite").field("instance", &self.shared.instance).finish_non_exhaustive()
+    }
+}
