@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::id::{CheckpointId, NamespaceKey};
+use crate::id::{CheckpointId, NamespaceKey, TaskId};
 
 const FORMAT: u8 = 1;
 const HEADER_BYTES: usize = 3;
@@ -78,6 +78,8 @@ pub struct Place<'a> {
     pub key: &'a NamespaceKey,
     /// The checkpoint it is stored with.
     pub checkpoint: CheckpointId,
+    /// The task whose record it is, if it is one.
+    pub task: Option<TaskId>,
     /// The channel, or the call path of a record; empty where neither applies.
     pub slot: &'a str,
     /// What it is.
@@ -231,7 +233,7 @@ mod tests {
     }
 
     fn place(key: &NamespaceKey) -> Place<'_> {
-        Place { key, checkpoint: CheckpointId::from_bytes([1; 16]), slot: "x", kind: ValueKind::Channel }
+        Place { key, checkpoint: CheckpointId::from_bytes([1; 16]), task: None, slot: "x", kind: ValueKind::Channel }
     }
 
     #[test]

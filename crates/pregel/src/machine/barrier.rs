@@ -1,0 +1,152 @@
+//! The end of a super-step: all its updates are checked whole, applied as one batch, and what comes next is planned.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use superstep_checkpoint::{NodeName, Source};
+
+use crate::channel::ChannelSet;
+use crate::effect::{End, InvalidUpdate};
+use crate::state::{Author, Moment, State, WantUndo};
+use crate::topology::Place;
+
+use super::save::PutNow;
+use super::slot::{Ahead, Phase};
+use super::start::invalid;
+use super::step::Pass;
+use super::{Flow, Machine, Mint, Purpose, Saving};
+
+impl<S: State> Machine<S> {
+    /// All tasks of the step ended.
+    pub(super) fn end_step(&mut self, mint: Mint<'_>) -> Flow {
+        if self.slots.iter().any(|slot| matches!(slot.phase, Phase::Failed { .. })) {
+            return Err(Box::new(End::Failed { tasks: self.failed() }));
+        }
+        if self.slots.iter().any(|slot| matches!(slot.phase, Phase::Asked(_))) {
+            return self.interrupt();
+        }
+        self.check_batch().map_err(|clash| Box::new(End::Clash(clash)))?;
+        self.cross(mint)
+    }
+
+    /// Tasks wait for answers. What the others finished is shown, though it is applied only once all are.
+    fn interrupt(&mut self) -> Flow {
+        if self.settings.saving != Saving::Never {
+            self.flush_writes();
+        }
+        if self.show_finished() {
+            self.emit_values();
+        }
+        Err(Box::new(End::Interrupted))
+    }
+
+    /// Applies what finished tasks wrote to the state that is shown; whether there was anything.
+    pub(super) fn show_finished(&mut self) -> bool {
+        if self.check_batch().is_err() || !self.wrote_something() {
+            return false;
+        }
+        let updates = self.slots.iter().filter_map(|slot| slot.output()).flat_map(|output| output.updates.iter().cloned());
+        let updates: SmallVec<[S::Update; 2]> = updates.collect();
+        Arc::make_mut(&mut self.state).apply(&self.schema, updates, Moment::Patch, WantUndo::No);
+        true
+    }
+
+    /// Whether the updates of all finished tasks go together.
+    pub(super) fn check_batch(&self) -> Result<(), InvalidUpdate> {
+        if self.applied_ahead() {
+            return Ok(());
+        }
+        let mut batch: SmallVec<[(Author, &S::Update); 2]> = SmallVec::new();
+        for (author, slot) in (0_u32..).zip(&self.slots) {
+            let updates = slot.output().into_iter().flat_map(|output| &output.updates);
+            batch.extend(updates.map(|update| (Author(author), update)));
+        }
+        if batch.len() < 2 && self.slots.len() < 2 {
+            return Ok(()); // it was checked by itself
+        }
+        self.state.check(&self.schema, &batch).map_err(|rejection| {
+            let nodes = rejection.authors.iter().map(|author| self.author_name(*author)).collect();
+            invalid(rejection, nodes)
+        })
+    }
+
+    fn author_name(&self, author: Author) -> NodeName {
+        let place = self.slots.get(author.0 as usize).map_or(Place::Start, |slot| slot.place);
+        self.topology.name_of(place).clone()
+    }
+
+    fn applied_ahead(&self) -> bool {
+        matches!(self.slots[..], [ref slot] if matches!(slot.phase, Phase::Finished { ahead: Some(_), .. }))
+    }
+
+    fn wrote_something(&self) -> bool {
+        let mut written = ChannelSet::default();
+        for output in self.slots.iter().filter_map(|slot| slot.output()) {
+            output.updates.iter().for_each(|update| S::written(&self.schema, update, &mut written));
+        }
+        !written.is_empty()
+    }
+
+    /// From one border to the next.
+    fn cross(&mut self, mint: Mint<'_>) -> Flow {
+        let shows = self.settings.watch.values && self.wrote_something();
+        if self.settings.saving == Saving::EveryStep {
+            self.flush_writes();
+        }
+        let stops = self.stops_after();
+        self.plan_next();
+        self.apply_step();
+        self.forget_step();
+        let (source, put) = match self.purpose {
+            Purpose::Edit => (Source::Update, PutNow::Always),
+            Purpose::Run => (Source::Loop, PutNow::BySaving),
+        };
+        self.slots.clear();
+        self.border(source, put, mint)?;
+        if self.purpose == Purpose::Edit {
+            return Err(Box::new(End::Done));
+        }
+        if shows {
+            self.emit_values();
+        }
+        self.emit_checkpoint();
+        self.pause(stops)?;
+        self.begin_step(Pass::Stop, mint)
+    }
+
+    fn stops_after(&self) -> Vec<NodeName> {
+        let held = |place: Place| match place {
+            Place::Start => false,
+            Place::Node(node) => self.settings.after.hold(node),
+        };
+        let slots = self.slots.iter().filter(|slot| held(slot.place));
+        slots.map(|slot| self.topology.name_of(slot.place).clone()).collect()
+    }
+
+    fn plan_next(&mut self) {
+        let frontier = std::mem::take(&mut self.frontier);
+        self.frontier = frontier.advance(&self.topology, self.slots.iter().filter_map(|slot| slot.passed()));
+    }
+
+    fn apply_step(&mut self) {
+        if let Some(ahead) = self.take_ahead() {
+            self.ledger.note(S::channels(&self.schema), &ahead.changes);
+            return;
+        }
+        let mut updates: SmallVec<[S::Update; 2]> = SmallVec::new();
+        for slot in &mut self.slots {
+            updates.extend(slot.take_updates());
+        }
+        self.apply_batch(updates);
+    }
+
+    fn take_ahead(&mut self) -> Option<Ahead<S>> {
+        match &mut self.slots[..] {
+            [slot] => match &mut slot.phase {
+                Phase::Finished { ahead, .. } => ahead.take(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
