@@ -123,7 +123,12 @@ impl Frontier {
 
     /// Lets deferred nodes go, since nothing else is left: those made due by an edge, and those whose waiting edge is full.
     fn release(&mut self, topology: &Topology) {
-        let full: Vec<u32> = self.arrivals.iter().filter(|(join, arrived)| is_full(topology, **join, arrived)).map(|(join, _)| *join).collect();
+        let full: Vec<u32> = self
+            .arrivals
+            .iter()
+            .filter(|(join, arrived)| is_full(topology, **join, arrived))
+            .map(|(join, _)| *join)
+            .collect();
         for join in full {
             self.arrivals.remove(&join);
             self.deferred.insert(topology.join(join).target);

@@ -25,7 +25,7 @@ mod stored;
 mod topology;
 mod update;
 
-pub use channel::{ChannelChange, ChannelIndex, ChannelSet, ChannelSpec, Changes, How, Kind, Reducer, Side};
+pub use channel::{Changes, ChannelChange, ChannelIndex, ChannelSet, ChannelSpec, How, Kind, Reducer, Side};
 pub use dyn_state::{DynSchema, DynSchemaBuilder, DynState, DynUndo, DynUpdate, InvalidSchema, NotAnObject};
 pub use effect::{
     Answers, Basis, DraftAnswer, DraftCheckpoint, DraftValue, DraftWrite, Edit, Effect, End, Event, FailedTask, Input,

@@ -223,12 +223,9 @@ impl<S: State> Reader<'_, S> {
         &self,
         values: &[StoredValue],
     ) -> Result<(S, ChannelSet, BTreeMap<ChannelIndex, StoredSize>), LoadReason> {
-        let index: BTreeMap<&str, ChannelIndex> = (0_u16..)
-            .zip(S::channels(self.schema))
-            .map(|(i, spec)| (spec.name.as_str(), ChannelIndex(i)))
-            .collect();
-        let (mut state, mut written, mut sizes) =
-            (S::initial(self.schema), ChannelSet::default(), BTreeMap::new());
+        let index: BTreeMap<&str, ChannelIndex> =
+            (0_u16..).zip(S::channels(self.schema)).map(|(i, spec)| (spec.name.as_str(), ChannelIndex(i))).collect();
+        let (mut state, mut written, mut sizes) = (S::initial(self.schema), ChannelSet::default(), BTreeMap::new());
         for value in values {
             let channel = *index
                 .get(value.channel.as_str())

@@ -45,7 +45,8 @@ impl<S: State> Machine<S> {
         if self.check_batch().is_err() || !self.wrote_something() {
             return false;
         }
-        let updates = self.slots.iter().filter_map(|slot| slot.output()).flat_map(|output| output.updates.iter().cloned());
+        let updates =
+            self.slots.iter().filter_map(|slot| slot.output()).flat_map(|output| output.updates.iter().cloned());
         let updates: SmallVec<[S::Update; 2]> = updates.collect();
         Arc::make_mut(&mut self.state).apply(&self.schema, updates, Moment::Patch, WantUndo::No);
         true

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use superstep_checkpoint::{Codec, PartKind};
 
-use crate::channel::{ChannelChange, ChannelIndex, ChannelSet, ChannelSpec, Changes, How, Kind};
+use crate::channel::{Changes, ChannelChange, ChannelIndex, ChannelSet, ChannelSpec, How, Kind};
 use crate::effect::{DraftValue, End};
 use crate::position::StoredSize;
 use crate::state::State;

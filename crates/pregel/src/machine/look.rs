@@ -11,7 +11,8 @@ impl<S: State> Machine<S> {
     /// What the checkpoint in hand looks like. For a machine that has not been started.
     pub fn snapshot(mut self, kind: SnapshotKind) -> Snapshot<S, S::Update> {
         let clash = self.settle_finished(kind);
-        let tasks: Vec<TaskSnapshot<S::Update>> = self.planned().into_iter().map(|task| self.look(task, kind)).collect();
+        let tasks: Vec<TaskSnapshot<S::Update>> =
+            self.planned().into_iter().map(|task| self.look(task, kind)).collect();
         let shown = |task: &&TaskSnapshot<S::Update>| kind == SnapshotKind::Record || task.result.is_none();
         let next = tasks.iter().filter(shown).map(|task| task.task.node.clone()).collect();
         let questions = match kind {

@@ -253,8 +253,7 @@ impl<S: State> Machine<S> {
             let place = self.topology.place(item.node.as_str())?;
             let identity = self.identity_of(place, item.path, item.by_command);
             let question = self.carry_one(&identity, item.question);
-            let bytes =
-                encode_question(&question, item.order, self.settings.codec).map_err(Refusal::Unencodable)?;
+            let bytes = encode_question(&question, item.order, self.settings.codec).map_err(Refusal::Unencodable)?;
             let path = path_of(&question.id.to_string());
             let (task, node) = (identity.id(), item.node);
             writes.push(DraftWrite { task, node: node.clone(), kind: WriteKind::Question, path, bytes });
@@ -308,11 +307,7 @@ impl<S: State> Machine<S> {
     }
 }
 
-fn encode_question(
-    question: &Question,
-    order: u32,
-    codec: superstep_checkpoint::Codec,
-) -> Result<Vec<u8>, SealError> {
+fn encode_question(question: &Question, order: u32, codec: superstep_checkpoint::Codec) -> Result<Vec<u8>, SealError> {
     codec.encode(&StoredQuestion {
         key: question.key.clone(),
         order,

@@ -228,12 +228,7 @@ impl<S: State> Machine<S> {
 
     // ---------------------------------------------------------------- answers
 
-    fn answer(
-        &mut self,
-        answers: Answers,
-        patch: Option<Patch<S::Update>>,
-        mint: Mint<'_>,
-    ) -> Result<Flow, Refusal> {
+    fn answer(&mut self, answers: Answers, patch: Option<Patch<S::Update>>, mint: Mint<'_>) -> Result<Flow, Refusal> {
         let Some(on) = self.line.current else { return Err(Refusal::NothingToResume) };
         if let Some(patch) = &patch {
             self.check_patch(patch)?;
@@ -458,7 +453,6 @@ impl<S: State> Machine<S> {
             let state = Arc::clone(&self.state);
             self.rest.push_back(Effect::Emit(Signal::Values { state, questions: Vec::new() }));
         }
-    }
     }
 }
 

@@ -292,8 +292,8 @@ impl<S: State> Machine<S> {
     pub(super) fn failed(&mut self) -> Vec<FailedTask> {
         let mut failed = Vec::new();
         for index in 0..self.slots.len() {
-            let info = matches!(self.slots[index].phase, Phase::Failed { .. })
-                .then(|| self.info_of_slot(&self.slots[index]));
+            let info =
+                matches!(self.slots[index].phase, Phase::Failed { .. }).then(|| self.info_of_slot(&self.slots[index]));
             if let (Some(info), Phase::Failed { fault, .. }) = (info, &mut self.slots[index].phase) {
                 let fault = fault.take();
                 failed.push(FailedTask { task: task_index(index), id: info.id, node: info.node, fault });

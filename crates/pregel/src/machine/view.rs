@@ -79,9 +79,7 @@ impl<S: State> Machine<S> {
         let (node, step) = (self.topology.name_of(place).as_str(), self.step.next());
         match by_command {
             None => self.identity.task(step, node, path),
-            Some(digest) => {
-                TurnIdentity::new(&self.key, &Turn { digest, ..self.turn.clone() }).task(step, node, path)
-            }
+            Some(digest) => TurnIdentity::new(&self.key, &Turn { digest, ..self.turn.clone() }).task(step, node, path),
         }
     }
 
