@@ -11,6 +11,7 @@
 mod channel;
 mod dyn_state;
 mod effect;
+mod faithful;
 mod frontier;
 mod identity;
 mod machine;
@@ -23,6 +24,8 @@ mod snapshot;
 mod state;
 mod stored;
 mod topology;
+#[doc(hidden)]
+pub mod typed;
 mod update;
 
 pub use channel::{Changes, ChannelChange, ChannelIndex, ChannelSet, ChannelSpec, How, Kind, Reducer, Side};
@@ -42,3 +45,16 @@ pub use snapshot::{Snapshot, SnapshotKind, TaskSnapshot};
 pub use state::{Applied, Author, Face, Moment, Rejection, State, WantUndo, Why};
 pub use topology::{Draft, END, NodeDraft, NodeIndex, Place, Routing, START, Target, Timing, Topology, UnknownNode};
 pub use update::Write;
+
+/// What the macros of this crate refer to. Not public API.
+#[doc(hidden)]
+pub mod __private {
+    pub use std::vec::Vec;
+
+    pub use schemars::Schema;
+    pub use serde::de::MapAccess;
+    pub use serde::ser::SerializeMap;
+    pub use serde_json::Value;
+    pub use smallvec::SmallVec;
+    pub use superstep_checkpoint::{Codec, SealError};
+}

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::order;
 use crate::channel::{How, Reducer};
 use crate::reduce::batch::{self, Fault};
-use crate::reduce::{Edited, check_messages, fold_messages, unfold_messages};
+use crate::reduce::{MessageLog, check_messages, fold_messages, unfold_messages, unite};
 use crate::state::{Author, WantUndo, Why};
 use crate::update::Write;
 
@@ -32,7 +32,7 @@ pub(super) enum Undone {
     Truncate(usize),
     Entries(Vec<(String, Option<Value>)>),
     Members(Vec<usize>),
-    Messages(Vec<Edited<Value>>),
+    Messages(MessageLog<Value>),
 }
 
 impl Fold {
@@ -210,27 +210,17 @@ fn unmerge(object: &mut Map<String, Value>, old: Vec<(String, Option<Value>)>) {
 fn union(list: &mut Vec<Value>, puts: SmallVec<[Value; 2]>) -> (How, Undone) {
     let mut added = Vec::new();
     for put in puts {
-        let Value::Array(items) = put else { continue };
-        for item in items {
-            if let Err(at) = list.binary_search_by(|old| order::compare(old, &item)) {
-                list.insert(at, item);
-                added.push(at);
-            }
+        if let Value::Array(items) = put {
+            unite(list, items, order::compare, &mut added);
         }
     }
     (How::Set, Undone::Members(added))
 }
 
 fn messages(list: &mut Vec<Value>, puts: SmallVec<[Value; 2]>) -> (How, Undone) {
-    let from = list.len();
-    let mut log = Vec::new();
-    for put in puts {
-        if let Value::Array(items) = put {
-            fold_messages(list, items, &mut log);
-        }
-    }
-    let only_pushed = log.iter().all(|edited| matches!(edited, Edited::Pushed));
-    (if only_pushed { How::Appended { from } } else { How::Set }, Undone::Messages(log))
+    let writes = puts.into_iter().filter_map(|put| if let Value::Array(items) = put { Some(items) } else { None });
+    let (how, log) = fold_messages(list, writes);
+    (how, Undone::Messages(log))
 }
 
 fn replace_each(

@@ -55,7 +55,7 @@ impl State for DynState {
         moment: Moment,
         undo: WantUndo,
     ) -> Applied<DynUndo> {
-        let mut done = self.write_all(schema, batch, moment, undo);
+        let mut done = self.write_all(schema, batch, undo);
         if moment == Moment::Step {
             self.clear_fleeting(schema, &mut done);
         }
@@ -173,13 +173,7 @@ impl DynState {
         }
     }
 
-    fn write_all(
-        &mut self,
-        schema: &DynSchema,
-        batch: SmallVec<[DynUpdate; 2]>,
-        moment: Moment,
-        undo: WantUndo,
-    ) -> Vec<Done> {
+    fn write_all(&mut self, schema: &DynSchema, batch: SmallVec<[DynUpdate; 2]>, undo: WantUndo) -> Vec<Done> {
         let mut writes: SmallVec<[(ChannelIndex, Write<Value>); 8]> = batch
             .into_iter()
             .flat_map(DynUpdate::into_writes)
@@ -191,7 +185,7 @@ impl DynState {
         while let Some((channel, first)) = writes.next() {
             let more = std::iter::from_fn(|| writes.next_if(|(next, _)| *next == channel).map(|(_, write)| write));
             let all: SmallVec<[Write<Value>; 2]> = std::iter::once(first).chain(more).collect();
-            done.push(self.write_channel(schema, channel, all, (moment, undo)));
+            done.push(self.write_channel(schema, channel, all, undo));
         }
         done
     }
@@ -201,12 +195,12 @@ impl DynState {
         schema: &DynSchema,
         channel: ChannelIndex,
         writes: SmallVec<[Write<Value>; 2]>,
-        (moment, undo): (Moment, WantUndo),
+        undo: WantUndo,
     ) -> Done {
         let fold = schema.fold(channel);
         let current = &mut self.values[channel.get()];
-        if schema.spec(channel).kind == Kind::Ephemeral && moment == Moment::Step {
-            // What the last step left is gone with this one, so that the fold begins anew.
+        if schema.spec(channel).kind == Kind::Ephemeral {
+            // What is there goes with the next step anyway, so each batch begins anew.
             let old = std::mem::replace(current, fold.initial());
             fold::apply(fold, current, writes, WantUndo::No);
             return (channel, How::Set, Undone::Whole(old));

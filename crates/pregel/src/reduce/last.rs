@@ -14,6 +14,8 @@ pub struct Last;
 impl<V: Send + 'static> Reduce<V> for Last {
     type Undo = Option<V>;
 
+    const ONE_WRITE: bool = true;
+
     fn fold(current: &mut V, mut puts: SmallVec<[V; 2]>, _undo: WantUndo) -> (How, Option<V>) {
         (How::Set, puts.pop().map(|put| std::mem::replace(current, put)))
     }

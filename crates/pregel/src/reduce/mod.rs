@@ -39,6 +39,7 @@ pub use messages::{Edit, Message, MessageLog, Messages};
 pub(crate) use messages::{check_messages, fold_messages, unfold_messages};
 pub use order::{Max, MaxSome, Min, MinSome};
 pub use store::Store;
+pub(crate) use union::unite;
 pub use union::{Union, Unitable};
 pub use with::{Function, With};
 
@@ -49,6 +50,9 @@ use crate::state::{Author, WantUndo};
 pub trait Reduce<V>: 'static {
     /// What takes a fold back.
     type Undo: Send + 'static;
+
+    /// Whether a step may write only once.
+    const ONE_WRITE: bool = false;
 
     /// Whether these values, in task order, can be folded onto the current one.
     ///

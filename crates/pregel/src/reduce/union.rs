@@ -1,5 +1,6 @@
 //! `union`: sets.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
@@ -101,12 +102,7 @@ impl<T: Ord + Send + 'static> Unitable for Vec<T> {
     fn unite(&mut self, more: Self, undo: Option<&mut Self::Undo>) {
         let mut unwanted = Vec::new();
         let undo = undo.unwrap_or(&mut unwanted);
-        for member in more {
-            if let Err(at) = self.binary_search(&member) {
-                self.insert(at, member);
-                undo.push(at);
-            }
-        }
+        unite(self, more, T::cmp, undo);
     }
 
     fn separate(&mut self, undo: Self::Undo) {
@@ -118,4 +114,34 @@ impl<T: Ord + Send + 'static> Unitable for Vec<T> {
         self.dedup();
         self
     }
+}
+
+/// Writes of more members than this are merged in one pass; for fewer, putting each in is cheaper.
+const FEW: usize = 16;
+
+/// Adds members to a sorted list, and their positions to `added` in an order in which they can be put in.
+pub(crate) fn unite<T>(list: &mut Vec<T>, more: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, added: &mut Vec<usize>) {
+    if more.len() > FEW {
+        return merge(list, more, compare, added);
+    }
+    for member in more {
+        if let Err(at) = list.binary_search_by(|old| compare(old, &member)) {
+            list.insert(at, member);
+            added.push(at);
+        }
+    }
+}
+
+fn merge<T>(list: &mut Vec<T>, mut more: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, added: &mut Vec<usize>) {
+    more.sort_by(&compare);
+    more.dedup_by(|later, earlier| compare(later, earlier).is_eq());
+    let mut old = std::mem::replace(list, Vec::with_capacity(list.len() + more.len())).into_iter().peekable();
+    for member in more {
+        list.extend(std::iter::from_fn(|| old.next_if(|old| compare(old, &member).is_lt())));
+        if old.peek().is_none_or(|old| compare(old, &member).is_gt()) {
+            added.push(list.len());
+            list.push(member);
+        }
+    }
+    list.extend(old);
 }
