@@ -133,9 +133,18 @@ pub struct Turn {
     pub lineage: LineageId,
     /// A digest of the input or edit that began the turn.
     pub digest: Digest,
-    /// The caller's name for the call that began it.
+    /// The call that began it, where the caller gave it a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunId>,
+    pub run: Option<RunStamp>,
+}
+
+/// A call by its caller's name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStamp {
+    /// The name.
+    pub id: RunId,
+    /// A digest of its input.
+    pub input: Digest,
 }
 
 /// Which graph made a checkpoint.

@@ -40,7 +40,7 @@ mod validity;
 mod view;
 mod write;
 
-pub use checkpoint::{Arrivals, Checkpoint, GraphStamp, Metadata, Plan, PlannedTask, Source, Turn};
+pub use checkpoint::{Arrivals, Checkpoint, GraphStamp, Metadata, Plan, PlannedTask, RunStamp, Source, Turn};
 pub use checkpointer::{Checkpointer, CheckpointerExt, StoreInstance};
 pub use commit::{Answer, Change, Commit, Expect, Fence, Guard, NewCheckpoint, Op, PartKind};
 pub use error::{CommitError, FoundHead, OpenError, Retry, StoreError, StoreErrorKind};

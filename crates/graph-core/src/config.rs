@@ -60,6 +60,22 @@ pub enum WhenBusy {
     Wait,
 }
 
+/// What a stream shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StreamMode {
+    /// The state after each step that wrote something.
+    Values,
+    /// What each task wrote, as it finishes, and the questions asked.
+    Updates,
+    /// The start and end of each task.
+    Tasks,
+    /// Each checkpoint.
+    Checkpoints,
+    /// What nodes show with [`Runtime::emit`](crate::Runtime::emit).
+    Custom,
+}
+
 /// The settings of one call: the second argument of [`invoke`](crate::CompiledGraph::invoke). Made from a thread id
 /// (`"refund-17"`) or `()` for a run without a thread; checked when the call begins.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +90,7 @@ pub struct RunConfig {
     pub(crate) before: Option<PauseAt>,
     pub(crate) after: Option<PauseAt>,
     pub(crate) when_busy: WhenBusy,
+    pub(crate) modes: Vec<StreamMode>,
 }
 
 impl RunConfig {
@@ -142,6 +159,13 @@ impl RunConfig {
     #[must_use]
     pub fn interrupt_after(mut self, nodes: impl Into<PauseAt>) -> Self {
         self.after = Some(nodes.into());
+        self
+    }
+
+    /// What a stream shows; [`StreamMode::Updates`] unless said otherwise. Without effect on `invoke`.
+    #[must_use]
+    pub fn stream_modes(mut self, modes: impl IntoIterator<Item = StreamMode>) -> Self {
+        self.modes = modes.into_iter().collect();
         self
     }
 

@@ -6,7 +6,7 @@ use superstep_checkpoint::{Checkpointer, NodeName, Sealer};
 use superstep_pregel::{Pauses, Place, State, Topology};
 
 use crate::config::Durability;
-use crate::node::{Contexts, Node, Router};
+use crate::node::{Contexts, Need, Node, Router};
 use crate::retry::RetryPolicy;
 
 /// A frozen graph with its code.
@@ -17,6 +17,8 @@ pub(crate) struct Program<S: State> {
     pub(crate) nodes: Vec<NodeEntry<S>>,
     pub(crate) start_routers: Vec<RouterEntry<S>>,
     pub(crate) contexts: Arc<Contexts>,
+    /// The contexts that nodes and routers take, each with the first that takes it.
+    pub(crate) needs: Vec<(NodeName, Need)>,
     pub(crate) before: Pauses,
     pub(crate) after: Pauses,
     pub(crate) store: Option<Arc<dyn Checkpointer>>,

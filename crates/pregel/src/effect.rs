@@ -6,7 +6,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use superstep_checkpoint::{
     AnswerToken, Branch, CallPath, ChannelName, CheckpointId, Digest, LineageId, NodeName, PartKind, Plan, QuestionId,
-    RunId, SealError, Seq, Source, Status, Step, TaskId, Turn, WriteKind,
+    RunStamp, SealError, Seq, Source, Status, Step, TaskId, Turn, WriteKind,
 };
 
 use crate::output::{Ended, TaskOutput};
@@ -83,8 +83,8 @@ pub struct Input<U> {
     pub output: TaskOutput<U>,
     /// A digest of it.
     pub digest: Digest,
-    /// The caller's name for the call.
-    pub run: Option<RunId>,
+    /// The call, where the caller gave it a name.
+    pub run: Option<RunStamp>,
 }
 
 /// An edit.

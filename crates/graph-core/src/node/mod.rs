@@ -4,15 +4,51 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use smallvec::SmallVec;
 use superstep_pregel::State;
 
 use crate::error::NodeError;
 use crate::runtime::Runtime;
 
-mod context;
+/// Calls a macro with the parameters of functions that take 0 to 6 of them.
+macro_rules! up_to_six {
+    ($macro:ident) => {
+        $macro!();
+        $macro!(A1 a1);
+        $macro!(A1 a1, A2 a2);
+        $macro!(A1 a1, A2 a2, A3 a3);
+        $macro!(A1 a1, A2 a2, A3 a3, A4 a4);
+        $macro!(A1 a1, A2 a2, A3 a3, A4 a4, A5 a5);
+        $macro!(A1 a1, A2 a2, A3 a3, A4 a4, A5 a5, A6 a6);
+    };
+}
 
+/// The same for the parameters that follow `&S`.
+macro_rules! up_to_five {
+    ($macro:ident) => {
+        $macro!();
+        $macro!(A1 a1);
+        $macro!(A1 a1, A2 a2);
+        $macro!(A1 a1, A2 a2, A3 a3);
+        $macro!(A1 a1, A2 a2, A3 a3, A4 a4);
+        $macro!(A1 a1, A2 a2, A3 a3, A4 a4, A5 a5);
+    };
+}
+
+mod blocking;
+mod context;
+mod extract;
+mod handler;
+mod route;
+mod router;
+
+pub use blocking::{Blocking, blocking};
 pub use context::{Context, Contexts, Need};
+pub use extract::{Arg, FromRoute, FromTask};
+pub use handler::IntoNode;
+pub use route::{IntoRoutes, IntoRouting, Route};
+pub use router::IntoRouter;
+
+pub use crate::output::NodeOutput;
 
 /// What one attempt of a node gets; extractors take their parts from it.
 pub struct TaskContext<S: State> {
@@ -22,37 +58,14 @@ pub struct TaskContext<S: State> {
     pub(crate) contexts: Arc<Contexts>,
 }
 
-/// What a router gets: the state with its own task's update.
+/// What a router gets: the state with its own task's update, not those of its siblings.
 pub struct RouteContext<S: State> {
     pub(crate) state: Arc<S>,
     pub(crate) arg: Option<Arc<Value>>,
     pub(crate) contexts: Arc<Contexts>,
 }
 
-/// What a node gave back, names not resolved yet.
-#[derive(Debug)]
-pub struct NodeOutput<U> {
-    pub(crate) updates: SmallVec<[U; 1]>,
-    pub(crate) routes: Vec<Route>,
-}
-
-impl<U> Default for NodeOutput<U> {
-    fn default() -> Self {
-        Self { updates: SmallVec::new(), routes: Vec::new() }
-    }
-}
-
-/// Where a node's command or a router leads.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Route {
-    /// To a node, or to `END`.
-    Node(String),
-    /// To a task of its own.
-    Send(crate::output::Dispatch),
-}
-
-/// A node behind one face. Made from functions by [`IntoNode`](crate::IntoNode).
+/// A node behind one face. Made from functions by [`IntoNode`].
 pub trait Node<S: State>: Send + Sync + 'static {
     /// Runs one attempt.
     fn call(&self, task: TaskContext<S>) -> BoxFuture<'static, Result<NodeOutput<S::Update>, NodeError>>;
@@ -61,7 +74,7 @@ pub trait Node<S: State>: Send + Sync + 'static {
     fn needs(&self) -> Vec<Need>;
 }
 
-/// A router behind one face. Made from functions by [`IntoRouter`](crate::IntoRouter).
+/// A router behind one face. Made from functions by [`IntoRouter`].
 pub trait Router<S: State>: Send + Sync + 'static {
     /// Decides.
     fn call(&self, route: RouteContext<S>) -> BoxFuture<'static, Result<Vec<Route>, NodeError>>;

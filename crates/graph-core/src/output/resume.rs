@@ -1,0 +1,65 @@
+//! A caller's answer to what a run asked.
+
+use serde::Serialize;
+use serde_json::Value;
+use superstep_checkpoint::QuestionId;
+
+use super::dispatch::Dispatch;
+use crate::node::{IntoRoutes, Route};
+
+/// Answers to open questions, made by [`Command::resume`](crate::Command::resume) and
+/// [`Command::answers`](crate::Command::answers), perhaps with a command beside them. Give it to
+/// [`invoke`](crate::CompiledGraph::invoke).
+///
+/// ```
+/// use superstep_graph_core::{Command, DynUpdate};
+///
+/// let resume = Command::resume(true).update(DynUpdate::new().set("seen_by", "Ann")).goto("notify");
+/// # let _ = resume;
+/// ```
+#[derive(Debug)]
+#[must_use = "a resume does nothing until it is given to a graph"]
+pub struct Resume<U = NoUpdate> {
+    pub(crate) answers: Result<ResumeAnswers, serde_json::Error>,
+    pub(crate) update: Option<U>,
+    pub(crate) routes: Vec<Route>,
+}
+
+/// Stands where a [`Resume`] has no update. It has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoUpdate {}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
+#[non_exhaustive]
+pub enum ResumeAnswers {
+    /// The one open question.
+    Plain(Value),
+    /// Questions by their ids.
+    Named(Vec<(QuestionId, Value)>),
+}
+
+impl Resume {
+    pub(crate) fn new(answers: Result<ResumeAnswers, serde_json::Error>) -> Self {
+        Self { answers, update: None, routes: Vec::new() }
+    }
+
+    /// Writes to the state before the run goes on.
+    pub fn update<U>(self, update: U) -> Resume<U> {
+        Resume { answers: self.answers, update: Some(update), routes: self.routes }
+    }
+}
+
+impl<U> Resume<U> {
+    /// Starts these nodes beside the tasks that go on.
+    pub fn goto(mut self, to: impl IntoRoutes) -> Self {
+        self.routes.extend(to.into_routes());
+        self
+    }
+
+    /// Starts a task of its own at a node beside the tasks that go on; see [`Dispatch`].
+    pub fn send(self, node: impl Into<String>, arg: impl Serialize) -> Self {
+        self.goto(Dispatch::to(node, arg))
+    }
+}
