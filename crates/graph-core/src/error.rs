@@ -145,7 +145,9 @@ impl fmt::Display for Cause {
             Self::Interrupted => f.write_str("the node asked a question"),
             Self::Panicked(text) => write!(f, "the node panicked: {text}"),
             Self::UnknownNode(unknown) => unknown.fmt(f),
-            Self::Answer { question, .. } => write!(f, "the answer to question {question} is not of the type asked for"),
+            Self::Answer { question, .. } => {
+                write!(f, "the answer to question {question} is not of the type asked for")
+            }
             Self::Payload(_) => f.write_str("the value given to the engine has no JSON form"),
             Self::Argument { wanted, .. } => write!(f, "what the Send carried is not a {wanted}"),
             Self::NoArgument { wanted } => {

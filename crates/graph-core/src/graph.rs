@@ -57,11 +57,7 @@ impl<S: State> CompiledGraph<S> {
     /// # Cancel safety
     /// Dropping the future cancels the run: the commit on its way is finished, no further node is entered, and the
     /// thread goes on from its last complete step with the next call, which waits for that commit.
-    pub async fn invoke(
-        &self,
-        input: impl IntoInput<S>,
-        config: impl Into<RunConfig>,
-    ) -> Result<Outcome<S>, RunError> {
+    pub async fn invoke(&self, input: impl IntoInput<S>, config: impl Into<RunConfig>) -> Result<Outcome<S>, RunError> {
         let config = config.into();
         let input = self.input(input, &config)?;
         call(Arc::clone(&self.program), config, Purpose::Input(input), None).await
@@ -137,11 +133,7 @@ impl<S: State> CompiledGraph<S> {
     ///
     /// # Errors
     /// [`RunError`] if there is no such checkpoint, or the thread is busy or was moved on.
-    pub async fn fork(
-        &self,
-        thread: impl Into<RunConfig>,
-        checkpoint: CheckpointId,
-    ) -> Result<CheckpointId, RunError> {
+    pub async fn fork(&self, thread: impl Into<RunConfig>, checkpoint: CheckpointId) -> Result<CheckpointId, RunError> {
         self.change(thread.into().at(checkpoint), Purpose::Fork).await
     }
 

@@ -1,10 +1,11 @@
 //! Everything a caller may give to a run.
 
 use serde_json::{Map, Value};
+use superstep_checkpoint::QuestionId;
 use superstep_pregel::{DynState, DynUpdate, State};
 
 use crate::node::Route;
-use crate::output::{Command, NoUpdate, Resume, ResumeAnswers, Scope};
+use crate::output::{Command, NoUpdate, Resume, Scope};
 
 /// What [`invoke`](crate::CompiledGraph::invoke) takes: the update type of the state (a new turn), `()` (go on with
 /// what is unfinished), a [`Command`], or a [`Resume`] (answers).
@@ -48,6 +49,17 @@ pub enum CallInput<U> {
     Command { updates: Vec<U>, routes: Vec<Route> },
     /// Answers, with updates and jumps beside them.
     Resume { answers: ResumeAnswers, updates: Vec<U>, routes: Vec<Route> },
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
+#[non_exhaustive]
+pub enum ResumeAnswers {
+    /// The one open question.
+    Plain(Value),
+    /// Questions by their ids.
+    Named(Vec<(QuestionId, Value)>),
 }
 
 /// Says that a type is the update of a state, or [`NoUpdate`].

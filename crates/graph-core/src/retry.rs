@@ -90,7 +90,7 @@ impl RetryPolicy {
     }
 
     /// Whether to try again after so many failed attempts, the last with this error.
-    pub fn tries_again(&self, failed_attempts: u32, error: &NodeError) -> bool {
+    pub fn allows(&self, error: &NodeError, failed_attempts: u32) -> bool {
         failed_attempts < self.attempts && error.kind() != NodeErrorKind::Interrupted && (self.when)(error)
     }
 
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn errors_that_stay_the_same_are_not_tried_again() {
         let policy = RetryPolicy::attempts(2);
-        assert!(policy.tries_again(1, &NodeError::msg("down")));
-        assert!(!policy.tries_again(2, &NodeError::msg("down")));
-        assert!(!policy.tries_again(1, &NodeError::unknown_route("x".into())));
-        assert!(policy.clone().when(|_| true).tries_again(1, &NodeError::unknown_route("x".into())));
-        assert!(!policy.when(|_| true).tries_again(1, &NodeError::interrupted()));
-        assert!(!RetryPolicy::default().tries_again(1, &NodeError::msg("down")));
+        assert!(policy.allows(&NodeError::msg("down"), 1));
+        assert!(!policy.allows(&NodeError::msg("down"), 2));
+        assert!(!policy.allows(&NodeError::unknown_route("x".into()), 1));
+        assert!(policy.clone().when(|_| true).allows(&NodeError::unknown_route("x".into()), 1));
+        assert!(!policy.when(|_| true).allows(&NodeError::interrupted(), 1));
+        assert!(!RetryPolicy::default().allows(&NodeError::msg("down"), 1));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use superstep_checkpoint::{
-    CheckpointId, ChannelName, CommitError, InvalidId, NodeName, QuestionId, Retry, SealError, Step, StoreError,
+    ChannelName, CheckpointId, CommitError, InvalidId, NodeName, QuestionId, Retry, SealError, Step, StoreError,
     TaskId, ThreadId,
 };
 use superstep_pregel::{InvalidUpdate, LoadError, UnknownNode};
@@ -269,7 +269,9 @@ impl fmt::Display for NoStore {
         f.write_str(match self {
             Self::Graph => "the call names a thread, but the graph has no store; give it one with `.checkpointer(..)`",
             Self::Thread => "this needs a thread; name one in the call",
-            Self::Interrupt => "a node asked a question in a run without a thread; give the graph a store and name a thread",
+            Self::Interrupt => {
+                "a node asked a question in a run without a thread; give the graph a store and name a thread"
+            }
         })
     }
 }

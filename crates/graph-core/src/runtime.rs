@@ -107,7 +107,11 @@ impl Runtime {
         self.ask(QuestionKey::Name(key.into()), &payload)
     }
 
-    fn ask<T: DeserializeOwned + JsonSchema>(&self, key: QuestionKey, payload: &impl Serialize) -> Result<T, NodeError> {
+    fn ask<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: QuestionKey,
+        payload: &impl Serialize,
+    ) -> Result<T, NodeError> {
         let id = self.scope.identity.question(&key);
         if let Some(answer) = self.scope.answers.get(&id) {
             return T::deserialize(answer.as_ref()).map_err(|error| NodeError::answer(id, error));

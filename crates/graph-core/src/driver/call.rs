@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use superstep_checkpoint::{
-    At, Checkpointer, Durable, Epoch, GraphStamp, ListQuery, Metadata, NamespaceKey, QuestionId,
-    RunId, RunStamp, Seq, TaskId, TenantId, ThreadId, ThreadKey, WriteKind,
+    At, Checkpointer, Durable, Epoch, GraphStamp, ListQuery, Metadata, NamespaceKey, QuestionId, RunId, RunStamp, Seq,
+    TaskId, TenantId, ThreadId, ThreadKey, WriteKind,
 };
 use superstep_pregel::{
-    Answers, Basis, Edit, Ground, Input, Machine, Patch, Pauses, Saving, Settings, Start, State, Target,
-    TaskOutput, Watch, digest,
+    Answers, Basis, Edit, Ground, Input, Machine, Patch, Pauses, Saving, Settings, Start, State, Target, TaskOutput,
+    Watch, digest,
 };
 
 use super::busy::{Busy, SharedBusy};
@@ -267,15 +267,10 @@ impl<S: State> Call<S> {
             CallInput::Update(_) => self.first(input),
             CallInput::Command { .. } if !ran => self.first(input),
             CallInput::Continue => Ok(Start::Continue { patch: None }),
-            CallInput::Command { updates, routes } => {
-                Ok(Start::Continue { patch: Some(self.patch(updates, routes)?) })
-            }
+            CallInput::Command { updates, routes } => Ok(Start::Continue { patch: Some(self.patch(updates, routes)?) }),
             CallInput::Resume { answers, updates, routes } => {
-                let patch = if updates.is_empty() && routes.is_empty() {
-                    None
-                } else {
-                    Some(self.patch(updates, routes)?)
-                };
+                let patch =
+                    if updates.is_empty() && routes.is_empty() { None } else { Some(self.patch(updates, routes)?) };
                 Ok(Start::Answer { answers: tokens(answers), patch })
             }
         }
@@ -321,8 +316,7 @@ impl<S: State> Call<S> {
             }
         }
         let output = NodeOutput { updates: updates.into_iter().collect(), routes };
-        resolve::output(&self.program.topology, output)
-            .map_err(|error| RunErrorKind::InvalidInput(error.to_string()))
+        resolve::output(&self.program.topology, output).map_err(|error| RunErrorKind::InvalidInput(error.to_string()))
     }
 
     fn digest_of(
@@ -358,8 +352,7 @@ impl<S: State> Call<S> {
         start: Start<S::Update>,
     ) -> Result<Drive<S>, RunErrorKind> {
         let program = self.program;
-        let machine =
-            Machine::new(Arc::clone(&program.topology), Arc::clone(&program.schema), self.settings, ground);
+        let machine = Machine::new(Arc::clone(&program.topology), Arc::clone(&program.schema), self.settings, ground);
         let contexts = if self.config.contexts.is_empty() {
             Arc::clone(&program.contexts)
         } else {
@@ -410,13 +403,10 @@ fn watch<S: State>(config: &RunConfig, events: Option<&Events<S>>) -> Watch {
 }
 
 fn check_contexts<S: State>(program: &Program<S>, config: &RunConfig) -> Result<(), RunErrorKind> {
-    let missing =
-        program.needs.iter().find(|(_, need)| !program.contexts.has(*need) && !config.contexts.has(*need));
+    let missing = program.needs.iter().find(|(_, need)| !program.contexts.has(*need) && !config.contexts.has(*need));
     match missing {
         None => Ok(()),
-        Some((node, need)) => {
-            Err(RunErrorKind::MissingContext { node: node.clone(), context: need.type_name() })
-        }
+        Some((node, need)) => Err(RunErrorKind::MissingContext { node: node.clone(), context: need.type_name() }),
     }
 }
 
@@ -453,7 +443,8 @@ async fn is_answered(
 ) -> Result<bool, RunErrorKind> {
     let path = question.to_string();
     let found = store.get(key, At::Question(question)).await?.found;
-    let is_answer = |write: &superstep_checkpoint::Write| write.kind == WriteKind::Answer && write.path == path.as_str();
+    let is_answer =
+        |write: &superstep_checkpoint::Write| write.kind == WriteKind::Answer && write.path == path.as_str();
     Ok(found.is_some_and(|found| found.writes.iter().any(is_answer)))
 }
 

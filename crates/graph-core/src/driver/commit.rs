@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use superstep_checkpoint::{
-    Answer, AnswerToken, At, CheckpointId, Checkpointer, Commit, CommitError, NamespaceKey, Op, QuestionId,
-    StoreError, Write, WriteKind,
+    Answer, AnswerToken, At, CheckpointId, Checkpointer, Commit, CommitError, NamespaceKey, Op, QuestionId, StoreError,
+    Write, WriteKind,
 };
 
 /// What shows, in the store, that a commit was applied.

@@ -4,7 +4,8 @@ use serde::Serialize;
 use superstep_checkpoint::QuestionId;
 
 use super::dispatch::Dispatch;
-use super::resume::{NoUpdate, Resume, ResumeAnswers};
+use super::resume::{NoUpdate, Resume};
+use crate::input::ResumeAnswers;
 use crate::node::{IntoRoutes, Route};
 
 /// Updates and jumps in one: what a node returns to say where the run goes on. Edges of the node are followed beside it.

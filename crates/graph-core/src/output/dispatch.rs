@@ -1,11 +1,7 @@
 //! A task of its own, with what it gets.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::error::NodeError;
 
 /// Starts a task of its own at a node and gives it a value, taken there as [`Arg<T>`](crate::Arg). Made by routers, by
 /// [`Command::send`](crate::Command::send) and by [`Command::goto`](crate::Command::goto).
@@ -22,13 +18,13 @@ use crate::error::NodeError;
 pub struct Dispatch {
     node: String,
     /// The text of the error, where the value has no JSON form.
-    arg: Result<Arc<Value>, String>,
+    arg: Result<Value, String>,
 }
 
 impl Dispatch {
     /// A task at this node with this value.
     pub fn to(node: impl Into<String>, arg: impl Serialize) -> Self {
-        let arg = serde_json::to_value(arg).map(Arc::new).map_err(|error| error.to_string());
+        let arg = serde_json::to_value(arg).map_err(|error| error.to_string());
         Self { node: node.into(), arg }
     }
 
@@ -37,15 +33,17 @@ impl Dispatch {
         &self.node
     }
 
-    /// Node and value.
+    /// What it gets.
     ///
     /// # Errors
     /// If the value has no JSON form.
-    pub(crate) fn into_parts(self) -> Result<(String, Arc<Value>), NodeError> {
-        match self.arg {
-            Ok(arg) => Ok((self.node, arg)),
-            Err(text) => Err(NodeError::payload(serde::ser::Error::custom(text))),
-        }
+    pub(crate) fn into_arg(self) -> Result<Value, serde_json::Error> {
+        self.arg.map_err(serde::ser::Error::custom)
+    }
+
+    /// What it gets; `None` if it has no JSON form.
+    pub(crate) fn arg_json(&self) -> Option<&Value> {
+        self.arg.as_ref().ok()
     }
 
     /// Why the value has no JSON form, if so.

@@ -9,4 +9,4 @@ pub use command::Command;
 pub(crate) use command::Scope;
 pub use dispatch::Dispatch;
 pub use into_output::{IntoOutput, NodeOutput};
-pub use resume::{NoUpdate, Resume, ResumeAnswers};
+pub use resume::{NoUpdate, Resume};

@@ -1,10 +1,9 @@
 //! A caller's answer to what a run asked.
 
 use serde::Serialize;
-use serde_json::Value;
-use superstep_checkpoint::QuestionId;
 
 use super::dispatch::Dispatch;
+use crate::input::ResumeAnswers;
 use crate::node::{IntoRoutes, Route};
 
 /// Answers to open questions, made by [`Command::resume`](crate::Command::resume) and
@@ -28,17 +27,6 @@ pub struct Resume<U = NoUpdate> {
 /// Stands where a [`Resume`] has no update. It has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoUpdate {}
-
-/// What is answered.
-#[derive(Clone, Debug, PartialEq)]
-#[doc(hidden)]
-#[non_exhaustive]
-pub enum ResumeAnswers {
-    /// The one open question.
-    Plain(Value),
-    /// Questions by their ids.
-    Named(Vec<(QuestionId, Value)>),
-}
 
 impl Resume {
     pub(crate) fn new(answers: Result<ResumeAnswers, serde_json::Error>) -> Self {

@@ -80,12 +80,7 @@ impl<U> std::fmt::Debug for TaskState<U> {
 }
 
 impl<S: State> StateSnapshot<S> {
-    pub(crate) fn new(
-        program: &Program<S>,
-        key: &NamespaceKey,
-        position: Position<S>,
-        kind: SnapshotKind,
-    ) -> Self {
+    pub(crate) fn new(program: &Program<S>, key: &NamespaceKey, position: Position<S>, kind: SnapshotKind) -> Self {
         let (metadata, created_at, checkpoint) = (position.metadata.clone(), position.created_at, position.id);
         let ground = Ground {
             key: key.clone(),
@@ -94,28 +89,14 @@ impl<S: State> StateSnapshot<S> {
             basis: superstep_pregel::Basis::Head,
             epoch: superstep_checkpoint::Epoch(0),
         };
-        let machine =
-            Machine::new(Arc::clone(&program.topology), Arc::clone(&program.schema), looking(), ground);
+        let machine = Machine::new(Arc::clone(&program.topology), Arc::clone(&program.schema), looking(), ground);
         let Snapshot { state, parent, source, step, next, tasks, questions, clash, waiting, .. } =
             machine.snapshot(kind);
         let asked: Vec<Interrupt> = tasks.iter().flat_map(interrupts).collect();
         let interrupts =
             asked.into_iter().filter(|asked| questions.iter().any(|question| question.id == asked.id)).collect();
         let tasks = tasks.into_iter().map(TaskState::new).collect();
-        Self {
-            state,
-            checkpoint,
-            parent,
-            source,
-            step,
-            next,
-            tasks,
-            interrupts,
-            clash,
-            waiting,
-            metadata,
-            created_at,
-        }
+        Self { state, checkpoint, parent, source, step, next, tasks, interrupts, clash, waiting, metadata, created_at }
     }
 }
 
