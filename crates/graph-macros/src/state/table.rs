@@ -20,6 +20,7 @@ pub(super) fn table(model: &Model) -> TokenStream {
     quote! {
         #[allow(clippy::all, clippy::pedantic)]
         const _: () = {
+            struct __At<const FIELD: usize>;
             #(#impls)*
             #typed
             #pregel::__impl_state!(#state, #update);
@@ -42,7 +43,7 @@ fn field_impl(model: &Model, pregel: &TokenStream, at: &Literal, field: &Field) 
         #function
 
         #[automatically_derived]
-        impl #pregel::typed::Field<#at> for #state {
+        impl #pregel::typed::Field<__At<#at>> for #state {
             type Value = #ty;
             type Reducer = #reducer;
 
@@ -176,10 +177,10 @@ fn row(pregel: &TokenStream, at: usize, field: &Field) -> TokenStream {
     let Field { name, ty, .. } = field;
     let (at, reducer) = (Literal::usize_unsuffixed(at), reducer_value(pregel, &field.reducer));
     let constructor = Ident::new(if field.kind == Kind::Untracked { "untracked" } else { "tracked" }, ty.span());
-    let mut row = quote_spanned!(ty.span()=> #pregel::typed::Row::#constructor::<#at>(#name, #reducer));
+    let mut row = quote_spanned!(ty.span()=> #pregel::typed::Row::#constructor::<__At<#at>>(#name, #reducer));
     if let Kind::Ephemeral | Kind::Any = field.kind {
         let kind = Ident::new(if field.kind == Kind::Any { "Any" } else { "Ephemeral" }, Span::call_site());
-        row = quote_spanned!(ty.span()=> #row.fleeting::<#at>(#pregel::Kind::#kind));
+        row = quote_spanned!(ty.span()=> #row.fleeting::<__At<#at>>(#pregel::Kind::#kind));
     }
     if !(field.input && field.output) {
         let side = |open: bool| Ident::new(if open { "Open" } else { "Closed" }, Span::call_site());

@@ -15,13 +15,13 @@ pub(super) fn update_struct(model: &Model) -> TokenStream {
     quote! {
         #[doc = #docs]
         #[derive(::core::clone::Clone, ::core::default::Default)]
-        #[allow(dead_code, private_interfaces, unreachable_pub, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, non_snake_case, private_interfaces, unreachable_pub, clippy::all, clippy::pedantic)]
         #vis struct #update {
             #(#members)*
         }
 
         #[automatically_derived]
-        #[allow(dead_code, private_interfaces, unreachable_pub, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, non_snake_case, private_interfaces, unreachable_pub, clippy::all, clippy::pedantic)]
         impl #update {
             #[doc = #new_docs]
             #[must_use]

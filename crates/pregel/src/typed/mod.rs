@@ -51,8 +51,10 @@ pub trait Typed: State<Schema = (), Undo = Undo<Self>> + Default {
     -> Result<bool, A::Error>;
 }
 
-/// One field of a derived state, by its position.
-pub trait Field<const N: usize>: State {
+/// One field of a derived state, which `K` stands for.
+///
+/// `K` is private to the derive, so that the types of fields may be private to the module of a public state.
+pub trait Field<K>: State {
     /// Its type.
     type Value: Clone + Send + Sync + 'static;
     /// Its reducer.

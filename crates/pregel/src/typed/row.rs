@@ -78,57 +78,57 @@ impl<T: PartialEq> Forgettable for T {}
 
 impl<S: Typed> Row<S> {
     /// A field that is seen by later nodes of the same call and reaches no store.
-    pub const fn untracked<const N: usize>(name: &'static str, reducer: Reducer) -> Self
+    pub const fn untracked<K>(name: &'static str, reducer: Reducer) -> Self
     where
-        S: Field<N>,
+        S: Field<K>,
     {
         Self {
             info: Info { name, reducer, kind: Kind::Untracked, input: Side::Open, output: Side::Open },
-            is_written: is_written::<S, N>,
-            is_overwrite: is_overwrite::<S, N>,
-            check: check::<S, N>,
-            apply: apply::<S, N>,
-            undo: undo::<S, N>,
-            clear: clear::<S, N>,
+            is_written: is_written::<S, K>,
+            is_overwrite: is_overwrite::<S, K>,
+            check: check::<S, K>,
+            apply: apply::<S, K>,
+            undo: undo::<S, K>,
+            clear: clear::<S, K>,
             is_fresh: None,
             stored: None,
         }
     }
 
     /// A field that is stored.
-    pub const fn tracked<const N: usize>(name: &'static str, reducer: Reducer) -> Self
+    pub const fn tracked<K>(name: &'static str, reducer: Reducer) -> Self
     where
-        S: Field<N>,
-        <S as Field<N>>::Value: Serialize + JsonSchema,
-        <S as Field<N>>::Reducer: Store<<S as Field<N>>::Value>,
+        S: Field<K>,
+        <S as Field<K>>::Value: Serialize + JsonSchema,
+        <S as Field<K>>::Reducer: Store<<S as Field<K>>::Value>,
     {
-        let mut row = Self::untracked::<N>(name, reducer);
+        let mut row = Self::untracked::<K>(name, reducer);
         row.info.kind = Kind::Tracked;
         row.stored = Some(Stored {
-            encode: encode::<S, N>,
-            decode: decode::<S, N>,
-            json: json::<S, N>,
-            write_json: write_json::<S, N>,
-            schema: schema::<S, N>,
+            encode: encode::<S, K>,
+            decode: decode::<S, K>,
+            json: json::<S, K>,
+            write_json: write_json::<S, K>,
+            schema: schema::<S, K>,
         });
         row
     }
 
     /// A field that is cleared when a step does not write it: ephemeral or `any`.
     #[must_use]
-    pub const fn fleeting<const N: usize>(mut self, kind: Kind) -> Self
+    pub const fn fleeting<K>(mut self, kind: Kind) -> Self
     where
-        S: Field<N>,
-        <S as Field<N>>::Value: Forgettable,
+        S: Field<K>,
+        <S as Field<K>>::Value: Forgettable,
     {
         self.info.kind = kind;
-        self.is_fresh = Some(is_fresh::<S, N>);
+        self.is_fresh = Some(is_fresh::<S, K>);
         if let Kind::Any = kind {
-            self.check = check_any::<S, N>;
+            self.check = check_any::<S, K>;
         }
         if let Kind::Ephemeral = kind {
-            self.check = check_anew::<S, N>;
-            self.apply = apply_anew::<S, N>;
+            self.check = check_anew::<S, K>;
+            self.apply = apply_anew::<S, K>;
         }
         self
     }
@@ -142,38 +142,38 @@ impl<S: Typed> Row<S> {
     }
 }
 
-fn is_written<S: Field<N>, const N: usize>(update: &S::Update) -> bool {
+fn is_written<S: Field<K>, K>(update: &S::Update) -> bool {
     S::write(update).is_some()
 }
 
-fn is_overwrite<S: Field<N>, const N: usize>(update: &S::Update) -> bool {
+fn is_overwrite<S: Field<K>, K>(update: &S::Update) -> bool {
     S::write(update).as_ref().is_some_and(Write::is_overwrite)
 }
 
 type Writes<'u, V> = SmallVec<[(Author, &'u Write<V>); 4]>;
 
-fn writes<'u, S: Field<N>, const N: usize>(batch: Batch<'_, 'u, S>) -> Writes<'u, S::Value> {
+fn writes<'u, S: Field<K>, K>(batch: Batch<'_, 'u, S>) -> Writes<'u, S::Value> {
     batch.iter().filter_map(|(author, update)| Some((*author, S::write(update).as_ref()?))).collect()
 }
 
-fn check<S: Field<N>, const N: usize>(state: &S, batch: Batch<'_, '_, S>, _: &mut Fresh<S>) -> Result<(), Fault> {
-    check_from::<S, N>(state.get(), batch)
+fn check<S: Field<K>, K>(state: &S, batch: Batch<'_, '_, S>, _: &mut Fresh<S>) -> Result<(), Fault> {
+    check_from::<S, K>(state.get(), batch)
 }
 
-fn check_anew<S: Field<N> + State<Schema = ()>, const N: usize>(
+fn check_anew<S: Field<K> + State<Schema = ()>, K>(
     _: &S,
     batch: Batch<'_, '_, S>,
     fresh: &mut Fresh<S>,
 ) -> Result<(), Fault> {
-    check_from::<S, N>(fresh.get().get(), batch)
+    check_from::<S, K>(fresh.get().get(), batch)
 }
 
-fn check_any<S: Field<N>, const N: usize>(_: &S, batch: Batch<'_, '_, S>, _: &mut Fresh<S>) -> Result<(), Fault> {
-    batch::one_overwrite(&writes::<S, N>(batch))
+fn check_any<S: Field<K>, K>(_: &S, batch: Batch<'_, '_, S>, _: &mut Fresh<S>) -> Result<(), Fault> {
+    batch::one_overwrite(&writes::<S, K>(batch))
 }
 
-fn check_from<S: Field<N>, const N: usize>(current: &S::Value, batch: Batch<'_, '_, S>) -> Result<(), Fault> {
-    let writes = writes::<S, N>(batch);
+fn check_from<S: Field<K>, K>(current: &S::Value, batch: Batch<'_, '_, S>) -> Result<(), Fault> {
+    let writes = writes::<S, K>(batch);
     if <S::Reducer as Reduce<S::Value>>::ONE_WRITE {
         return batch::one_write(&writes);
     }
@@ -190,14 +190,14 @@ enum Change<V, U> {
     Folded(U),
 }
 
-type FieldChange<S, const N: usize> =
-    Change<<S as Field<N>>::Value, <<S as Field<N>>::Reducer as Reduce<<S as Field<N>>::Value>>::Undo>;
+type FieldChange<S, K> =
+    Change<<S as Field<K>>::Value, <<S as Field<K>>::Reducer as Reduce<<S as Field<K>>::Value>>::Undo>;
 
-fn reduce<S: Field<N>, const N: usize>(
+fn reduce<S: Field<K>, K>(
     current: &mut S::Value,
     updates: &mut [S::Update],
     undo: WantUndo,
-) -> (How, FieldChange<S, N>) {
+) -> (How, FieldChange<S, K>) {
     match batch::gather(updates.iter_mut().filter_map(|update| S::write_mut(update).take())) {
         Gathered::Fold(puts) => {
             let (how, undone) = S::Reducer::fold(current, puts, undo);
@@ -210,39 +210,39 @@ fn reduce<S: Field<N>, const N: usize>(
     }
 }
 
-fn apply<S: Field<N>, const N: usize>(
+fn apply<S: Field<K>, K>(
     state: &mut S,
     updates: &mut [S::Update],
     _: &mut Fresh<S>,
     undo: WantUndo,
 ) -> (How, Option<Undone>) {
-    let (how, change) = reduce::<S, N>(state.get_mut(), updates, undo);
+    let (how, change) = reduce::<S, K>(state.get_mut(), updates, undo);
     (how, (undo == WantUndo::Yes).then(|| boxed(change)))
 }
 
 /// What is there goes with the next step anyway, so each batch begins anew.
-fn apply_anew<S: Field<N> + State<Schema = ()>, const N: usize>(
+fn apply_anew<S: Field<K> + State<Schema = ()>, K>(
     state: &mut S,
     updates: &mut [S::Update],
     fresh: &mut Fresh<S>,
     undo: WantUndo,
 ) -> (How, Option<Undone>) {
-    let old = exchange::<S, N>(state, fresh);
-    reduce::<S, N>(state.get_mut(), updates, WantUndo::No);
-    (How::Set, (undo == WantUndo::Yes).then(|| replaced::<S, N>(old)))
+    let old = exchange::<S, K>(state, fresh);
+    reduce::<S, K>(state.get_mut(), updates, WantUndo::No);
+    (How::Set, (undo == WantUndo::Yes).then(|| replaced::<S, K>(old)))
 }
 
 fn boxed<V: Send + 'static, U: Send + 'static>(change: Change<V, U>) -> Undone {
     Box::new(change)
 }
 
-fn replaced<S: Field<N>, const N: usize>(old: S::Value) -> Undone {
-    let change: FieldChange<S, N> = Change::Replaced(old);
+fn replaced<S: Field<K>, K>(old: S::Value) -> Undone {
+    let change: FieldChange<S, K> = Change::Replaced(old);
     boxed(change)
 }
 
-fn undo<S: Field<N>, const N: usize>(state: &mut S, undone: Undone) {
-    let undone = undone.downcast::<FieldChange<S, N>>();
+fn undo<S: Field<K>, K>(state: &mut S, undone: Undone) {
+    let undone = undone.downcast::<FieldChange<S, K>>();
     match undone.map(|change| *change) {
         Ok(Change::Replaced(old)) => *state.get_mut() = old,
         Ok(Change::Folded(undo)) => S::Reducer::unfold(state.get_mut(), undo),
@@ -251,29 +251,29 @@ fn undo<S: Field<N>, const N: usize>(state: &mut S, undone: Undone) {
 }
 
 /// Gives the field its default, and gives what it was.
-fn exchange<S: Field<N> + State<Schema = ()>, const N: usize>(state: &mut S, fresh: &mut Fresh<S>) -> S::Value {
+fn exchange<S: Field<K> + State<Schema = ()>, K>(state: &mut S, fresh: &mut Fresh<S>) -> S::Value {
     std::mem::replace(state.get_mut(), fresh.get().get().clone())
 }
 
-fn clear<S: Field<N> + State<Schema = ()>, const N: usize>(state: &mut S, fresh: &mut Fresh<S>) -> Undone {
-    replaced::<S, N>(exchange::<S, N>(state, fresh))
+fn clear<S: Field<K> + State<Schema = ()>, K>(state: &mut S, fresh: &mut Fresh<S>) -> Undone {
+    replaced::<S, K>(exchange::<S, K>(state, fresh))
 }
 
-fn is_fresh<S: Field<N, Value: PartialEq> + State<Schema = ()>, const N: usize>(
+fn is_fresh<S: Field<K, Value: PartialEq> + State<Schema = ()>, K>(
     state: &S,
     fresh: &mut Fresh<S>,
 ) -> bool {
     state.get() == fresh.get().get()
 }
 
-fn encode<S: Field<N>, const N: usize>(state: &S, how: How, codec: Codec) -> Result<Vec<u8>, SealError>
+fn encode<S: Field<K>, K>(state: &S, how: How, codec: Codec) -> Result<Vec<u8>, SealError>
 where
     S::Reducer: Store<S::Value>,
 {
     S::Reducer::encode(state.get(), how, codec)
 }
 
-fn decode<S: Field<N>, const N: usize>(state: &mut S, parts: Parts<'_, '_>) -> Result<(), SealError>
+fn decode<S: Field<K>, K>(state: &mut S, parts: Parts<'_, '_>) -> Result<(), SealError>
 where
     S::Reducer: Store<S::Value>,
 {
@@ -281,11 +281,11 @@ where
     Ok(())
 }
 
-fn json<S: Field<N, Value: Serialize>, const N: usize>(state: &S) -> Result<Value, SealError> {
+fn json<S: Field<K, Value: Serialize>, K>(state: &S) -> Result<Value, SealError> {
     serde_json::to_value(state.get()).map_err(SealError::Encode)
 }
 
-fn write_json<S: Field<N, Value: Serialize>, const N: usize>(
+fn write_json<S: Field<K, Value: Serialize>, K>(
     update: &S::Update,
 ) -> Result<Option<Write<Value>>, SealError> {
     let json = |value| serde_json::to_value(value).map_err(SealError::Encode);
@@ -296,6 +296,6 @@ fn write_json<S: Field<N, Value: Serialize>, const N: usize>(
     }
 }
 
-fn schema<S: Field<N, Value: JsonSchema>, const N: usize>(generator: &mut SchemaGenerator) -> Schema {
+fn schema<S: Field<K, Value: JsonSchema>, K>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<S::Value>()
 }
