@@ -1,4 +1,6 @@
 //! Every form that a node or a router may have, run in a graph.
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps, reason = "the forms of parameters and outputs are the point")]
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -257,9 +259,9 @@ async fn what_a_dispatch_carries_is_an_argument() -> Result<(), Error> {
     async fn write(Arg(topic): Arg<Topic>, state: Arc<DynState>) -> DynUpdate {
         log(format!("{} for {}", topic.name, order(&state)))
     }
-    let graph = builder().node("write", write).branch(START, async || {
-        ["cats", "dogs"].map(|name| Dispatch::to("write", Topic { name: name.to_owned() }))
-    });
+    let graph = builder()
+        .node("write", write)
+        .branch(START, async || ["cats", "dogs"].map(|name| Dispatch::to("write", Topic { name: name.to_owned() })));
     assert_eq!(run(graph.compile()?).await, ["cats for A-17", "dogs for A-17"]);
     Ok(())
 }

@@ -126,10 +126,14 @@ fn needs<S: State>(
         }
     };
     let start = topology.name_of(superstep_pregel::Place::Start);
-    start_routers.iter().for_each(|entry| add(start, entry.router.needs()));
+    for entry in start_routers {
+        add(start, entry.router.needs());
+    }
     for node in nodes {
         add(&node.name, node.node.needs());
-        node.routers.iter().for_each(|entry| add(&node.name, entry.router.needs()));
+        for entry in &node.routers {
+            add(&node.name, entry.router.needs());
+        }
     }
     all
 }

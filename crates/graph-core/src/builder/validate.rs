@@ -126,7 +126,9 @@ impl Check<'_> {
 
     fn pauses(&mut self, at: Option<&PauseAt>, site: &Site) {
         if let Some(PauseAt::Nodes(names)) = at {
-            names.iter().for_each(|name| self.known(name, site));
+            for name in names {
+                self.known(name, site);
+            }
         }
     }
 
