@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 use superstep_checkpoint::NodeName;
 
 use crate::effect::{Effect, End, FailedTask, TaskFault, TaskIndex};
-use crate::identity::TaskPath;
 use crate::output::{Ended, TaskOutput};
 use crate::question::Question;
 use crate::signal::{Freshness, Signal, TaskEnd, TaskInput};
