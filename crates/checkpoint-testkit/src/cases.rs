@@ -296,3 +296,31 @@ macro_rules! __names {
 
 /// The names of all cases, by chapter.
 pub const CASES: &[(&str, &[&str])] = crate::__cases!(__names);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::CASES;
+
+    #[test]
+    fn every_case_that_is_written_is_listed_once() {
+        let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/spec");
+        let mut written = BTreeSet::new();
+        for file in std::fs::read_dir(spec).unwrap() {
+            let path = file.unwrap().path();
+            let chapter = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let names = text.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split_once('('));
+            written.extend(names.map(|(name, _)| (chapter.clone(), name.to_owned())));
+        }
+        let listed: Vec<_> = CASES
+            .iter()
+            .flat_map(|(chapter, names)| names.iter().map(|name| ((*chapter).to_owned(), (*name).to_owned())))
+            .collect();
+        assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), written);
+        assert_eq!(listed.len(), written.len());
+    }
+}

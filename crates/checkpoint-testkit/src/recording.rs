@@ -18,7 +18,14 @@ pub use self::counts::Counts;
 #[derive(Clone, Debug)]
 pub struct Recording<C> {
     inner: C,
-    log: Arc<Mutex<Vec<Call>>>,
+    log: Arc<Mutex<Log>>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    calls: Vec<Call>,
+    /// How many calls were handed over and forgotten before these.
+    taken: usize,
 }
 
 impl<C: Checkpointer> Recording<C> {
@@ -29,22 +36,25 @@ impl<C: Checkpointer> Recording<C> {
 
     /// All calls so far.
     pub fn calls(&self) -> Vec<Call> {
-        self.log().clone()
+        self.log().calls.clone()
     }
 
     /// All commits so far.
     pub fn commits(&self) -> Vec<CommitCall> {
-        self.log().iter().filter_map(Call::commit).cloned().collect()
+        self.log().calls.iter().filter_map(Call::commit).cloned().collect()
     }
 
     /// What was called how often, and how many bytes were handed over.
     pub fn counts(&self) -> Counts {
-        Counts::of(&self.log())
+        Counts::of(&self.log().calls)
     }
 
     /// Hands the calls over and forgets them. A call under way keeps `outcome: None`.
     pub fn take(&self) -> Vec<Call> {
-        std::mem::take(&mut *self.log())
+        let mut log = self.log();
+        let calls = std::mem::take(&mut log.calls);
+        log.taken += calls.len();
+        calls
     }
 
     /// The store inside, unobserved.
@@ -52,21 +62,21 @@ impl<C: Checkpointer> Recording<C> {
         &self.inner
     }
 
-    fn log(&self) -> MutexGuard<'_, Vec<Call>> {
+    fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call; gives the place to note its outcome.
+    /// Notes a call; gives its number, by which to note its outcome.
     fn note(&self, call: Call) -> usize {
         let mut log = self.log();
-        log.push(call);
-        log.len() - 1
+        log.calls.push(call);
+        log.taken + log.calls.len() - 1
     }
 
-    fn note_outcome(&self, at: usize, result: &Result<(), CommitError>) {
-        if let Some(Call::Commit(commit)) = self.log().get_mut(at)
-            && commit.outcome.is_none()
-        {
+    fn note_outcome(&self, number: usize, result: &Result<(), CommitError>) {
+        let mut log = self.log();
+        let Some(at) = number.checked_sub(log.taken) else { return };
+        if let Some(Call::Commit(commit)) = log.calls.get_mut(at) {
             commit.outcome = Some(CommitOutcome::of(result));
         }
     }
@@ -75,9 +85,9 @@ impl<C: Checkpointer> Recording<C> {
 #[async_trait]
 impl<C: Checkpointer> Checkpointer for Recording<C> {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let at = self.note(Call::Commit(CommitCall::of(&commit)));
+        let number = self.note(Call::Commit(CommitCall::of(&commit)));
         let result = self.inner.commit(commit).await;
-        self.note_outcome(at, &result);
+        self.note_outcome(number, &result);
         result
     }
 

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use superstep_checkpoint::{
     Answer, AnswerToken, Branch, CallPath, Change, ChannelName, Checkpoint, CheckpointId, Commit, CommitError, Digest,
     Epoch, Expect, Fence, FoundHead, GraphStamp, Guard, LineageId, Metadata, Namespace, NamespaceKey, NewCheckpoint,
-    NodeName, Op, OwnerId, PartKind, Plan, QuestionId, Seq, Source, Status, Step, StoredCheckpoint, TaskId, TenantId,
-    ThreadId, ThreadKey, Turn, Write, WriteKind,
+    NodeName, Op, OwnerId, PartKind, Plan, QuestionId, RunId, RunStamp, Seq, Source, Status, Step, StoredCheckpoint,
+    TaskId, TenantId, ThreadId, ThreadKey, Turn, Write, WriteKind,
 };
 
 use crate::splitmix::mix;
@@ -68,6 +68,11 @@ pub fn token(n: u64) -> AnswerToken {
 /// A digest, number `n`.
 pub fn digest(n: u64) -> Digest {
     Digest::from_bytes(scattered(6, n))
+}
+
+/// A call of this name.
+pub fn run(name: &str) -> RunStamp {
+    RunStamp { id: RunId::new(name).unwrap(), input: digest(3) }
 }
 
 fn scattered(kind: u64, n: u64) -> [u8; 16] {

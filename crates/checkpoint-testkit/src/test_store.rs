@@ -22,16 +22,22 @@ const LIMIT: Duration = Duration::from_mins(2);
 pub fn run<F, C, T>(factory: F, case: C)
 where
     F: StoreFactory,
-    C: FnOnce(TestStore) -> T,
-    T: Future<Output = ()>,
+    C: FnOnce(TestStore) -> T + Send + 'static,
+    T: Future<Output = ()> + Send,
 {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
     let runtime = runtime.unwrap_or_else(|error| panic!("no runtime for the case: {error}"));
-    runtime.block_on(async {
-        let store = TestStore::fresh(factory).await;
-        let ended = tokio::time::timeout(LIMIT, case(store)).await.is_ok();
-        assert!(ended, "the case did not end within {LIMIT:?}");
-    });
+    // On a thread of the runtime, so that a case that never yields is given up as well.
+    let case = runtime.spawn(async move { case(TestStore::fresh(factory).await).await });
+    let ended = runtime.block_on(async { tokio::time::timeout(LIMIT, case).await });
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(failed)) => std::panic::resume_unwind(failed.into_panic()),
+        Err(_) => {
+            runtime.shutdown_background();
+            panic!("the case did not end within {LIMIT:?}");
+        }
+    }
 }
 
 /// A handle on the store under test, with the reading and expecting that most cases do.

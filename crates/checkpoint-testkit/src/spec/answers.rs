@@ -1,10 +1,10 @@
 //! Questions and answers.
 
-use superstep_checkpoint::{Answer, At, FoundHead, NamespaceKey, WriteKind};
+use superstep_checkpoint::{Answer, At, FoundHead, NamespaceKey, Write, WriteKind};
 
 use crate::sample::{
-    after, answer, answered, ask, empty, fenced, first, id, invalid, moved, namespace, point, question, result, root,
-    token,
+    after, answer, answered, ask, empty, fenced, first, id, invalid, moved, namespace, point, question, record, result,
+    root, token,
 };
 use crate::test_store::TestStore;
 
@@ -16,7 +16,7 @@ async fn asked(store: &TestStore) -> NamespaceKey {
 }
 
 /// The answers on a checkpoint.
-async fn answers(store: &TestStore, key: &NamespaceKey, n: u64) -> Vec<superstep_checkpoint::Write> {
+async fn answers(store: &TestStore, key: &NamespaceKey, n: u64) -> Vec<Write> {
     let found = store.found(key, At::Id(id(n))).await;
     found.writes.into_iter().filter(|write| write.kind == WriteKind::Answer).collect()
 }
@@ -103,7 +103,7 @@ pub async fn an_answer_that_names_another_checkpoint_is_invalid(store: TestStore
 pub async fn an_answer_to_a_record_that_is_no_question_is_invalid(store: TestStore) {
     let key = root("t");
     let path = question(1).to_string();
-    let journal = crate::sample::record(1, WriteKind::Journal, &path, "j");
+    let journal = record(1, WriteKind::Journal, &path, "j");
     store.apply(first(&key).put(point(1)).writes(1, [journal, result(1, "r")])).await;
     invalid(&store.refuse(after(&key, 1).answer(answer(1, 1, 1, 7))).await);
 }

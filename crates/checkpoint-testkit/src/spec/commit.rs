@@ -1,10 +1,10 @@
 //! What a commit leaves behind.
 
-use superstep_checkpoint::{
-    Arrivals, At, Branch, Epoch, NamespaceRow, Plan, PlannedTask, RunId, Seq, Source, Status, Step,
-};
+use std::time::Duration;
 
-use crate::sample::{after, digest, empty, first, id, millis, namespace, node, point, root, seqs, values};
+use superstep_checkpoint::{Arrivals, At, Branch, Epoch, NamespaceRow, Plan, PlannedTask, Seq, Source, Status, Step};
+
+use crate::sample::{after, digest, empty, first, id, millis, namespace, node, point, root, run, seqs, values};
 use crate::test_store::TestStore;
 
 /// The row, the head and the greatest position.
@@ -38,7 +38,7 @@ pub async fn a_checkpoint_comes_back_as_it_was_given(store: TestStore) {
     checkpoint.step = Step(-1);
     checkpoint.source = Source::Update;
     checkpoint.plan = full_plan();
-    checkpoint.turn.run = Some(RunId::new("run 1").unwrap());
+    checkpoint.turn.run = Some(run("run 1"));
     checkpoint.ancestors = vec![id(50), id(51)];
     checkpoint.created_at = millis(1_234_567_890_123);
     let given = full.checkpoint.clone();
@@ -171,7 +171,7 @@ pub async fn the_times_of_a_row_are_those_of_its_first_and_last_commit(store: Te
     let before = store.row(&key).await;
     assert!(before.created_at > millis(1_600_000_000_000), "{:?}", before.created_at);
     assert!(before.updated_at >= before.created_at);
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
     store.apply(after(&key, 1).status(Status::Done, &[])).await;
     let later = store.row(&key).await;
     assert_eq!(later.created_at, before.created_at);

@@ -1,12 +1,12 @@
 //! Deleting a thread, and what comes after.
 
-use superstep_checkpoint::{At, Epoch, FoundHead, NamespaceKey, Status, ThreadRow};
+use superstep_checkpoint::{At, Epoch, FoundHead, NamespaceKey, Status, ThreadRow, WriteKind};
 
 use crate::sample::{
-    after, answer, ask, empty, fenced, first, id, moved, namespace, point, question, record, result, root, seqs, values,
+    after, answer, ask, empty, fenced, first, id, key, moved, namespace, point, question, record, result, root, seqs,
+    values,
 };
 use crate::test_store::TestStore;
-use superstep_checkpoint::WriteKind;
 
 /// A thread with something in every place: two namespaces, branches, records of all kinds, an answer.
 async fn full(store: &TestStore) -> (NamespaceKey, NamespaceKey) {
@@ -208,8 +208,8 @@ pub async fn a_headless_thread_can_be_deleted(store: TestStore) {
 
 /// Its neighbours stay.
 pub async fn deleting_one_thread_leaves_the_others(store: TestStore) {
+    let others = [root("u"), root("t2"), key("acme", "t", "")];
     let (key, _) = full(&store).await;
-    let others = [root("u"), root("t2"), crate::sample::key("acme", "t", "")];
     for other in &others {
         store.apply(first(other).put(point(1).base("x", "kept")).writes(1, [result(1, "r")])).await;
     }

@@ -2,7 +2,7 @@
 
 use superstep_checkpoint::{At, CommitError, Epoch, FoundHead};
 
-use crate::sample::{after, empty, first, id, millis, moved, namespace, point, root, seqs};
+use crate::sample::{after, empty, first, id, millis, moved, namespace, point, result, root, seqs};
 use crate::test_store::TestStore;
 
 /// The answer says where the thread is now.
@@ -138,7 +138,7 @@ pub async fn a_commit_without_a_checkpoint_leaves_the_guard_good(store: TestStor
     let key = root("t");
     store.apply(first(&key).put(point(1))).await;
     for n in 0..3 {
-        store.apply(after(&key, 1).writes(1, [crate::sample::result(n, "r")])).await;
+        store.apply(after(&key, 1).writes(1, [result(n, "r")])).await;
     }
     assert_eq!(store.found(&key, At::Head).await.writes.len(), 3);
 }

@@ -1,6 +1,6 @@
 //! What belongs to different threads and namespaces stays apart, whatever they are called.
 
-use superstep_checkpoint::{At, NamespaceKey, Status};
+use superstep_checkpoint::{At, ListQuery, NamespaceKey, Status};
 
 use crate::sample::{
     after, answer, ask, empty, first, id, key, namespace, point, question, result, root, seqs, values,
@@ -106,6 +106,6 @@ pub async fn a_checkpoint_of_another_thread_is_not_found(store: TestStore) {
     let b = root("b");
     assert_eq!(store.view(&b, At::Id(id(1))).await.found, None);
     assert_eq!(store.view(&b, At::Question(question(1))).await.found, None);
-    let query = superstep_checkpoint::ListQuery::default().before(id(1));
+    let query = ListQuery::default().before(id(1));
     assert!(store.matching(&b, query).await.is_empty());
 }

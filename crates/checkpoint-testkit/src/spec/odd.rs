@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use superstep_checkpoint::{At, NamespaceKey, RunId, Seq, Step, WriteKind};
+use superstep_checkpoint::{At, CheckpointId, ListQuery, NamespaceKey, Op, Seq, Status, Step, TaskId, WriteKind};
 
 use crate::sample::{
     after, answer, ask, digest, empty, first, id, key, millis, namespace, node, point, question, record, result, root,
+    run,
 };
+use crate::splitmix::mix;
 use crate::test_store::TestStore;
 
 /// Every byte there is, NUL and invalid UTF-8 included.
@@ -58,17 +60,10 @@ async fn names(store: &TestStore, name: &str) {
     let key = key(name, name, name);
     let mut start = point(1).base(name, "v").graph(name);
     start.checkpoint.plan.sends = vec![node(name)];
-    start.checkpoint.turn.run = Some(RunId::new(name).unwrap());
+    start.checkpoint.turn.run = Some(run(name));
     let mut write = record(1, WriteKind::Journal, name, "j");
     write.node = node(name);
-    store
-        .apply(
-            first(&key)
-                .put(start.clone())
-                .writes(1, [write.clone()])
-                .status(superstep_checkpoint::Status::Ready, &[name]),
-        )
-        .await;
+    store.apply(first(&key).put(start.clone()).writes(1, [write.clone()]).status(Status::Ready, &[name])).await;
     let view = store.view(&key, At::Head).await;
     assert_eq!(view.thread.unwrap().next, [node(name)]);
     let found = view.found.unwrap();
@@ -153,7 +148,7 @@ pub async fn names_of_the_greatest_length_work(store: TestStore) {
     names(&store, &"x".repeat(1_024)).await;
     names(&store, &"🦀".repeat(256)).await;
     // Bytes that do not compress, for stores that compress their index.
-    let noise: String = (0..1_024_u64).map(|n| char::from(b'!' + (crate::splitmix::mix(n) % 90) as u8)).collect();
+    let noise: String = (0..1_024_u64).map(|n| char::from(b'!' + (mix(n) % 90) as u8)).collect();
     names(&store, &noise).await;
 }
 
@@ -186,7 +181,7 @@ pub async fn odd_metadata_comes_back(store: TestStore) {
     store.apply(first(&key).put(start)).await;
     assert_eq!(store.head(&key).await.checkpoint.metadata, expected);
     for name in ["quotes", "emoji", "max", "min", "big", "half", "list", "object", "", "a') OR 1=1 --", "日本"] {
-        let query = superstep_checkpoint::ListQuery::default().metadata(name, expected[name].clone());
+        let query = ListQuery::default().metadata(name, expected[name].clone());
         assert_eq!(store.matching(&key, query).await.len(), 1, "{name:?}");
     }
 }
@@ -210,7 +205,6 @@ pub async fn great_numbers_come_back(store: TestStore) {
 
 /// Ids are 128 bits: none is special, and all count.
 pub async fn ids_of_all_zeros_and_ones_work(store: TestStore) {
-    use superstep_checkpoint::{CheckpointId, TaskId};
     let key = root("t");
     let mut start = point(1);
     start.checkpoint.id = CheckpointId::from_bytes([0; 16]);
@@ -222,8 +216,7 @@ pub async fn ids_of_all_zeros_and_ones_work(store: TestStore) {
     low.task = TaskId::from_bytes([0; 16]);
     let mut high = result(1, "high");
     high.task = TaskId::from_bytes([255; 16]);
-    let put =
-        superstep_checkpoint::Op::PutWrites { checkpoint: next.checkpoint.id, writes: vec![high.clone(), low.clone()] };
+    let put = Op::PutWrites { checkpoint: next.checkpoint.id, writes: vec![high.clone(), low.clone()] };
     store.apply(first(&key).put(start.clone()).put(next.clone()).op(put)).await;
     assert_eq!(*store.found(&key, At::Id(start.checkpoint.id)).await.checkpoint, start.checkpoint);
     let head = store.head(&key).await;

@@ -1,12 +1,11 @@
 //! Tenants, and handles that reach one of them only.
 
 use superstep_checkpoint::{
-    At, Checkpointer, CheckpointerExt, CommitError, ListQuery, StoreError, StoreErrorKind, TenantId, View,
+    At, Checkpointer, CheckpointerExt, CommitError, FoundHead, ListQuery, StoreError, StoreErrorKind, TenantId, View,
 };
 
-use crate::sample::{after, fenced, first, key, moved, point, values};
+use crate::sample::{after, fenced, first, id, key, moved, point, values};
 use crate::test_store::TestStore;
-use superstep_checkpoint::FoundHead;
 
 fn tenant(name: &str) -> TenantId {
     TenantId::new(name).unwrap()
@@ -23,7 +22,7 @@ pub async fn tenants_share_nothing(store: TestStore) {
     }
     store.apply(after(&keys[1], 1).put(point(2)).claim(1)).await;
     assert_eq!(fenced(&store.refuse(after(&keys[1], 2).put(point(3))).await), 1);
-    assert_eq!(moved(&store.refuse(after(&keys[0], 2).put(point(3))).await), FoundHead::Head(crate::sample::id(1)));
+    assert_eq!(moved(&store.refuse(after(&keys[0], 2).put(point(3))).await), FoundHead::Head(id(1)));
     store.apply(after(&keys[0], 1).put(point(2))).await;
 }
 

@@ -1,12 +1,11 @@
 //! Commits that make no sense.
 
-use superstep_checkpoint::{At, FoundHead, Seq};
+use superstep_checkpoint::{At, Commit, FoundHead, Op, Seq, WriteKind};
 
 use crate::sample::{
-    after, answer, ask, empty, first, id, invalid, moved, namespace, point, record, result, root, seqs,
+    after, answer, ask, empty, first, id, invalid, moved, namespace, point, question, record, result, root, seqs,
 };
 use crate::test_store::TestStore;
-use superstep_checkpoint::WriteKind;
 
 /// Positions are unique in a namespace.
 pub async fn a_position_in_use_is_invalid(store: TestStore) {
@@ -72,8 +71,8 @@ pub async fn a_channel_given_twice_is_invalid(store: TestStore) {
 /// No value has no bytes.
 pub async fn a_cleared_channel_with_bytes_is_invalid(store: TestStore) {
     let key = root("t");
-    let mut commit = superstep_checkpoint::Commit::from(first(&key).put(point(1).cleared("x")));
-    if let superstep_checkpoint::Op::PutCheckpoint(new) = &mut commit.ops[0] {
+    let mut commit = Commit::from(first(&key).put(point(1).cleared("x")));
+    if let Op::PutCheckpoint(new) = &mut commit.ops[0] {
         new.values[0].bytes = "left".into();
     }
     invalid(&store.refuse(commit).await);
@@ -133,7 +132,7 @@ pub async fn records_may_go_to_the_former_head_beside_its_successor(store: TestS
 pub async fn an_answer_among_the_records_is_invalid(store: TestStore) {
     let key = root("t");
     store.apply(first(&key).put(point(1)).writes(1, [ask(1, 1)])).await;
-    let path = crate::sample::question(1).to_string();
+    let path = question(1).to_string();
     let forged = record(1, WriteKind::Answer, &path, "0123456789abcdef-yes");
     invalid(&store.refuse(after(&key, 1).writes(1, [result(2, "r"), forged])).await);
     assert_eq!(store.head(&key).await.writes, [ask(1, 1)]);

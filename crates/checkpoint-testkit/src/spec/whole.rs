@@ -1,12 +1,11 @@
 //! A refused commit leaves no trace, whatever it was refused for and whatever it held.
 
-use superstep_checkpoint::{NamespaceKey, Status};
+use superstep_checkpoint::{At, FoundHead, NamespaceKey, Status, View};
 
 use crate::sample::{
     Draft, after, answer, answered, ask, empty, fenced, first, id, invalid, moved, namespace, point, result, root,
 };
 use crate::test_store::TestStore;
-use superstep_checkpoint::FoundHead;
 
 /// A thread with a head, a question, a child, and a holder.
 async fn thread(store: &TestStore) -> (NamespaceKey, NamespaceKey) {
@@ -82,6 +81,6 @@ pub async fn a_refused_first_commit_makes_no_thread(store: TestStore) {
     assert_eq!(moved(&store.refuse(empty(&key, 1).put(point(1))).await), FoundHead::Nothing);
     invalid(&store.refuse(first(&key).put(point(1)).answer(answer(1, 1, 1, 1))).await);
     fenced(&store.refuse(first(&key).fenced(0, 1).put(point(1))).await);
-    assert_eq!(store.view(&key, superstep_checkpoint::At::Head).await, superstep_checkpoint::View::default());
+    assert_eq!(store.view(&key, At::Head).await, View::default());
     assert!(store.all(&key).await.is_empty());
 }

@@ -1,12 +1,12 @@
 //! Records of tasks.
 
-use superstep_checkpoint::{At, Write, WriteKind};
+use superstep_checkpoint::{At, NamespaceKey, Write, WriteKind};
 
-use crate::sample::{after, ask, first, id, node, point, record, result, root};
+use crate::sample::{after, answer, ask, first, id, node, point, record, result, root};
 use crate::test_store::TestStore;
 
 /// A thread with one checkpoint.
-async fn thread(store: &TestStore) -> superstep_checkpoint::NamespaceKey {
+async fn thread(store: &TestStore) -> NamespaceKey {
     let key = root("t");
     store.apply(first(&key).put(point(1))).await;
     key
@@ -77,12 +77,12 @@ pub async fn b105_special_records_do_not_share_a_place(store: TestStore) {
     store.apply(after(&key, 1).writes(1, [result(1, "x=1 y=2"), x.clone(), y.clone()])).await;
     store.apply(after(&key, 1).writes(1, [ask(1, 1)])).await;
     store.apply(after(&key, 1).writes(1, [record(1, WriteKind::Error, "", "broke")])).await;
-    store.apply(after(&key, 1).answer(crate::sample::answer(1, 1, 1, 1))).await;
+    store.apply(after(&key, 1).answer(answer(1, 1, 1, 1))).await;
     let mut again = ask(1, 1);
     again.bytes = "what now?".into();
     store.apply(after(&key, 1).writes(1, [again.clone()])).await;
-    let answer = crate::sample::answer(1, 1, 1, 1).write();
-    let expected = vec![result(1, "x=1 y=2"), record(1, WriteKind::Error, "", "broke"), again, answer, x, y];
+    let reply = answer(1, 1, 1, 1).write();
+    let expected = vec![result(1, "x=1 y=2"), record(1, WriteKind::Error, "", "broke"), again, reply, x, y];
     assert_eq!(store.head(&key).await.writes, expected);
 }
 
