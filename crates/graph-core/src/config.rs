@@ -22,7 +22,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// [`Durability::Async`] with a lag of one step.
+    /// [`Durability::Async`](variant@Durability::Async) with a lag of one step.
     #[allow(non_upper_case_globals, reason = "it stands beside the variants")]
     pub const Async: Self = Self::Async { lag: 1 };
 }

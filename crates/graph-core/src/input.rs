@@ -12,7 +12,8 @@ use crate::output::{Command, NoUpdate, Resume, Scope};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no input of a graph over `{S}`",
     label = "not an input over `{S}`",
-    note = "give the update of the state (`{S}Update::new()..`), `()` to go on, `Command::resume(answer)`, or a `Command`"
+    note = "give the update of the state (the type that `#[derive(State)]` makes, `DynUpdate` for `DynState`) to begin a \
+            turn, `()` to go on, `Command::resume(answer)` to answer, or a `Command`"
 )]
 pub trait IntoInput<S: State> {
     /// What the driver begins with.

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod answer;
+mod assert;
 mod builder;
 mod config;
 mod driver;
@@ -43,6 +44,7 @@ pub use superstep_pregel::{
 /// What macros refer to. Not public API.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::assert::{Is, assert_extractor, assert_future, assert_output, assert_state};
     pub use crate::input::{CallInput, UpdateOf};
 }
 

@@ -1,15 +1,17 @@
 //! Every form that a node or a router may have, run in a graph.
 #![allow(clippy::unwrap_used, reason = "a test")]
-#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps, reason = "the forms of parameters and outputs are the point")]
+#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps, reason = "these forms are the point")]
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use superstep_graph_core::{
-    Arg, Command, CompiledGraph, Context, Dispatch, DynSchema, DynState, DynUpdate, END, IntoNode, IntoRouter,
-    IntoRoutes, NodeError, NodeResult, Route, Runtime, START, StateGraph, blocking,
+    Arg, Command, CompiledGraph, Context, Dispatch, DynSchema, DynState, DynUpdate, END, FromTask, IntoNode,
+    IntoRouter, IntoRoutes, NodeError, NodeResult, Outcome, Route, RunConfig, RunErrorKind, Runtime, START, State,
+    StateGraph, TaskContext, blocking,
 };
 
 type Error = Box<dyn std::error::Error>;
@@ -366,4 +368,127 @@ async fn a_panic_is_an_error_of_the_node() {
     let graph = builder().node("n", async || -> DynUpdate { panic!("no ink") }).edge(START, "n").compile().unwrap();
     let error = graph.invoke(DynUpdate::new(), ()).await.unwrap_err();
     assert!(error.to_string().contains("no ink"), "{error}");
+}
+
+// ------------------------------------------------------------------ what does not fit
+
+/// A value that has no JSON form: a map whose keys are no texts.
+fn formless() -> BTreeMap<(u8, u8), u8> {
+    BTreeMap::from([((1, 2), 3)])
+}
+
+async fn failure(graph: StateGraph<DynState>) -> String {
+    let error = graph.compile().unwrap().invoke(DynUpdate::new(), ()).await.unwrap_err();
+    let RunErrorKind::Node { failures } = error.kind() else { panic!("{error}") };
+    failures[0].error.to_string()
+}
+
+async fn node_failure<M>(node: impl IntoNode<DynState, M>) -> String {
+    failure(builder().node("n", node).edge(START, "n")).await
+}
+
+async fn router_failure<M>(router: impl IntoRouter<DynState, M>) -> String {
+    failure(builder().node("n", async || ()).edge(START, "n").branch("n", router)).await
+}
+
+#[tokio::test]
+async fn what_a_node_lacks_fails_its_task() {
+    let text = node_failure(async |_: Arg<u8>| ()).await;
+    assert_eq!(text, "the node wants a u8 from a Send, but an edge started it");
+    let graph = builder().node("n", async |_: Arg<u8>| ()).branch(START, || Dispatch::to("n", "seven"));
+    assert_eq!(failure(graph).await, "what the Send carried is not a u8");
+}
+
+#[tokio::test]
+async fn a_context_that_is_missing_is_found_before_anything_runs() {
+    let graph = builder().node("n", async |_: Context<Shop>| ()).edge(START, "n").compile().unwrap();
+    let error = graph.invoke(DynUpdate::new(), ()).await.unwrap_err();
+    assert!(matches!(error.kind(), RunErrorKind::MissingContext { .. }), "{error}");
+    assert!(graph.invoke(DynUpdate::new(), RunConfig::new().context(Shop { limit: 1 })).await.is_ok());
+    let graph = builder().node("n", async || ()).branch(START, |_: Context<Shop>| "n").compile().unwrap();
+    let error = graph.invoke(DynUpdate::new(), ()).await.unwrap_err();
+    assert!(matches!(error.kind(), RunErrorKind::MissingContext { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_leads_nowhere_fails_the_task() {
+    let text = "there is no node \"x\" in graph \"DynState\"";
+    assert_eq!(node_failure(async || Command::goto("x")).await, text);
+    assert_eq!(node_failure(async || Command::send("x", 1)).await, text);
+    assert_eq!(router_failure(|| "x").await, text);
+    let graph = builder().node("n", async || ()).branch_map(START, || "x", [("y", "n")]);
+    assert_eq!(failure(graph).await, "the router answered \"x\", which its paths do not have");
+}
+
+#[tokio::test]
+async fn what_has_no_json_form_fails_the_task() {
+    let text = "the value given to the engine has no JSON form";
+    assert_eq!(node_failure(async || Command::send("n", formless())).await, text);
+    assert_eq!(router_failure(|| vec![Dispatch::to("n", formless())]).await, text);
+    assert_eq!(node_failure(async || json!([1])).await, "an update is an object of channels and values, not a list");
+}
+
+#[tokio::test]
+async fn errors_of_nodes_and_routers_keep_their_text() {
+    assert_eq!(node_failure(async || Err::<(), _>(std::fmt::Error)).await, std::fmt::Error.to_string());
+    assert_eq!(router_failure(async || Err::<&str, _>(NodeError::msg("no way"))).await, "no way");
+    assert_eq!(router_failure(|| -> &str { panic!("lost") }).await, "the node panicked: lost");
+    let text = node_failure(async || Command::goto(END).to_parent()).await;
+    assert_eq!(text, "the command is for the graph around this one, but this one is no subgraph");
+}
+
+/// A parameter of one's own.
+struct Budget(u64);
+
+impl<S: State> FromTask<S> for Budget {
+    fn from_task(task: &TaskContext<S>) -> Result<Self, NodeError> {
+        let shop = task.context::<Shop>().ok_or_else(|| NodeError::msg("no shop"))?;
+        Ok(Self(shop.limit + u64::from(task.runtime().attempt())))
+    }
+}
+
+#[tokio::test]
+async fn parameters_of_ones_own() {
+    assert_eq!(logged(async |budget: Budget| log(budget.0.to_string())).await, ["51"]);
+    assert_eq!(node_failure(async |_: Budget| ()).await, "no shop");
+}
+
+// ------------------------------------------------------------------ inputs
+
+#[tokio::test]
+async fn everything_a_caller_may_give() -> Result<(), Error> {
+    let graph = builder()
+        .node("a", async |state: &DynState| log(format!("a {}", state["order"])))
+        .node("b", async |arg: Arg<u8>| log(format!("b {}", *arg)))
+        .edge(START, "a")
+        .checkpointer(superstep_checkpoint::Memory::new())
+        .compile()?;
+    let order = || DynUpdate::new().set("order", 1);
+    let logs = async |input: Outcome<DynState>| input.state()["log"].clone();
+    assert_eq!(logs(graph.invoke(order(), ()).await?).await, json!(["a 1"]));
+    assert_eq!(logs(graph.invoke(json!({ "order": 2 }), ()).await?).await, json!(["a 2"]));
+    assert_eq!(logs(graph.invoke(Command::new().update(order()), ()).await?).await, json!(["a 1"]));
+    graph.invoke(order(), "t").await?;
+    assert_eq!(logs(graph.invoke((), "t").await?).await, json!(["a 1"]));
+    assert_eq!(logs(graph.invoke(Command::send("b", 1), "t").await?).await, json!(["a 1", "b 1"]));
+    assert_eq!(logs(graph.invoke(Command::goto("a"), "t").await?).await, json!(["a 1", "b 1", "a 1"]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn inputs_that_no_run_can_begin_with() {
+    let graph = builder().node("n", async || ()).edge(START, "n").compile().unwrap();
+    let texts = [
+        graph.invoke(Command::send("n", formless()), ()).await.unwrap_err().to_string(),
+        graph.invoke(Command::resume(formless()), "t").await.unwrap_err().to_string(),
+        graph.invoke(Command::goto("n").to_parent(), ()).await.unwrap_err().to_string(),
+        graph.invoke(json!("text"), ()).await.unwrap_err().to_string(),
+    ];
+    let expected = [
+        "the input is not valid: what is sent to \"n\" has no JSON form: key must be a string",
+        "thread \"t\": the input is not valid: the answer has no JSON form: key must be a string",
+        "the input is not valid: `to_parent` is for nodes of subgraphs, not for callers",
+        "the input is not valid: an update is an object of channels and values, not a text",
+    ];
+    assert_eq!(texts, expected);
 }

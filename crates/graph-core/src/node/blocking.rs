@@ -42,6 +42,7 @@ pub struct OnPool<M>(M);
 
 macro_rules! by_value {
     ($($A:ident $a:ident),*) => {
+        #[diagnostic::do_not_recommend]
         impl<S, F, R, $($A,)*> IntoNode<S, OnPool<ByValue<($($A,)*)>>> for Blocking<F>
         where
             S: State,
@@ -66,6 +67,7 @@ macro_rules! by_value {
 
 macro_rules! by_ref {
     ($($A:ident $a:ident),*) => {
+        #[diagnostic::do_not_recommend]
         impl<S, F, R, $($A,)*> IntoNode<S, OnPool<ByRef<($($A,)*)>>> for Blocking<F>
         where
             S: State,

@@ -58,8 +58,8 @@ impl<T> DerefMut for Arg<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parameter of a node over `{S}`",
     label = "not a parameter of a node over `{S}`",
-    note = "a node takes the state as `Arc<{S}>`, `{S}` or (as its first parameter) `&{S}`, then any of `Runtime`, \
-            `Context<T>` and `Arg<T>`"
+    note = "a node takes the state as `Arc<_>`, by value or (first) as `&_`, then any of `Runtime`, `Context<T>` and \
+            `Arg<T>`"
 )]
 pub trait FromTask<S: State>: Sized + Send + 'static {
     /// Takes it from the task.
@@ -79,8 +79,8 @@ pub trait FromTask<S: State>: Sized + Send + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parameter of a router over `{S}`",
     label = "not a parameter of a router over `{S}`",
-    note = "a router takes the state as `Arc<{S}>`, `{S}` or (as its first parameter) `&{S}`, then any of `Context<T>` \
-            and `Arg<T>`; it has no `Runtime`: only nodes ask and act"
+    note = "a router takes the state as `Arc<_>`, by value or (first) as `&_`, then any of `Context<T>` and `Arg<T>`; it \
+            has no `Runtime`: only nodes ask and act"
 )]
 pub trait FromRoute<S: State>: Sized + Send + 'static {
     /// Takes it from what the router gets.

@@ -29,12 +29,13 @@ use crate::output::IntoOutput;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a node of a graph over `{S}`",
     label = "not a node over `{S}`",
-    note = "a node is an async function: it takes `Arc<{S}>`, `{S}` or (as its first parameter) `&{S}`, then any of \
-            `Runtime`, `Context<T>` and `Arg<T>`, up to six in all",
-    note = "it returns the update of `{S}`, `()`, a `Command` of that update, an `Option` or a `Vec` of those, or a \
+    note = "a node is an async function: it takes the state as `Arc<_>`, by value or (first) as `&_`, then any of \
+            `Runtime`, `Context<T>` and `Arg<T>`, up to six parameters in all",
+    note = "it returns the update of the state, `()`, a `Command` of that update, an `Option` or a `Vec` of those, or a \
             `Result` of those",
-    note = "is it a synchronous function? wrap it: `.node(\"name\", blocking(f))`",
-    note = "to find out which part does not fit, put `#[node({S})]` on the function"
+    note = "its future is `Send`: no `Rc` and no lock guard lives across an `.await`",
+    note = "a synchronous function becomes a node with `blocking(f)`",
+    note = "put `#[node({S})]` on the function to learn which part does not fit"
 )]
 pub trait IntoNode<S: State, M>: Sized {
     /// The node.

@@ -26,8 +26,8 @@ use crate::error::NodeError;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a router of a graph over `{S}`",
     label = "not a router over `{S}`",
-    note = "a router is a function, synchronous or async: it takes `Arc<{S}>`, `{S}` or (as its first parameter) `&{S}`, \
-            then any of `Context<T>` and `Arg<T>`, up to six in all",
+    note = "a router is a function, synchronous or async: it takes the state as `Arc<_>`, by value or (first) as `&_`, then \
+            any of `Context<T>` and `Arg<T>`, up to six parameters in all; it has no `Runtime`: only nodes ask and act",
     note = "it returns a node name (`&str`, `String`, `NodeName`), a `Dispatch`, an `Option`, a `Vec` or an array of those, a \
             type of your own that implements `IntoRoutes`, a `bool` for `branch_map`, or a `Result` of those"
 )]
