@@ -1,5 +1,7 @@
 //! The one way to change a store.
 
+use std::fmt;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +123,7 @@ impl Op {
 }
 
 /// A checkpoint to be stored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct NewCheckpoint {
     /// The checkpoint. Its `seq` is greater than any in the namespace.
     pub checkpoint: Checkpoint,
@@ -132,7 +134,7 @@ pub struct NewCheckpoint {
 }
 
 /// The new stored form of one channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Change {
     /// The channel.
     pub channel: ChannelName,
@@ -176,7 +178,7 @@ impl PartKind {
 }
 
 /// An answer to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The checkpoint on which the question stands.
     pub checkpoint: CheckpointId,
@@ -217,5 +219,30 @@ impl Answer {
     pub fn split_record(record: &Bytes) -> Option<(AnswerToken, Bytes)> {
         let token = <[u8; 16]>::try_from(record.get(..16)?).ok()?;
         Some((AnswerToken::from_bytes(token), record.slice(16..)))
+    }
+}
+
+impl fmt::Debug for NewCheckpoint {
+    /// Shows the checkpoint and sizes, not the values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewCheckpoint")
+            .field("checkpoint", &self.checkpoint)
+            .field("args_bytes", &self.args.len())
+            .field("values", &self.values)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Change {
+    /// Shows the channel and the size, not the value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Change({:?} of {:?}, {} bytes)", self.kind, self.channel, self.bytes.len())
+    }
+}
+
+impl fmt::Debug for Answer {
+    /// Shows the question and the size, not the answer.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer(to {} of {:?}, {} bytes)", self.question, self.node, self.bytes.len())
     }
 }

@@ -50,7 +50,7 @@ pub use id::{
     NamespaceKey, NodeName, OwnerId, QuestionId, RunId, Seq, Step, TaskId, TenantId, ThreadId, ThreadKey,
 };
 pub use memory::Memory;
-pub use sealer::{Codec, Limits, Place, SealError, Sealer, ValueKind};
+pub use sealer::{Codec, Limits, Place, SealError, Sealer, ValueKind, masked};
 pub use tenant::Tenant;
 pub use thread::{Status, ThreadRow};
 pub use view::{At, ListQuery, NamespaceRow, Part, StoredCheckpoint, StoredValue, View};

@@ -187,14 +187,14 @@ impl Codec {
 }
 
 /// Why a value could not be sealed or opened. Shows no values.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
     /// The value cannot be written in the codec.
     #[error("it cannot be encoded")]
     Encode(#[source] serde_json::Error),
     /// The bytes are not a value of the type wanted.
-    #[error("it does not decode: {}", place(.0))]
+    #[error("it does not decode: {}", masked(.0))]
     Decode(serde_json::Error),
     /// The envelope is damaged.
     #[error("its envelope is damaged: {0}")]
@@ -212,8 +212,15 @@ pub enum SealError {
     },
 }
 
+impl std::fmt::Debug for SealError {
+    /// As for people: the errors inside quote values.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealError({self})")
+    }
+}
+
 /// The reason and position of a decoding error, without the text that serde quotes from the value.
-fn place(error: &serde_json::Error) -> String {
+pub fn masked(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         serde_json::error::Category::Data => "another type was expected",
         serde_json::error::Category::Syntax => "it is not valid JSON, or nested too deep",

@@ -1,5 +1,6 @@
 //! What a store gives back.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ pub struct NamespaceRow {
 }
 
 /// A checkpoint as stored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct StoredCheckpoint {
     /// The checkpoint.
     pub checkpoint: Arc<Checkpoint>,
@@ -67,7 +68,7 @@ pub struct StoredValue {
 }
 
 /// One stored part of a channel's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Part {
     /// The checkpoint it was written with.
     pub checkpoint: CheckpointId,
@@ -109,5 +110,24 @@ impl ListQuery {
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
+    }
+}
+
+impl fmt::Debug for StoredCheckpoint {
+    /// Shows what is there and how large it is, not the values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredCheckpoint")
+            .field("checkpoint", &self.checkpoint)
+            .field("args_bytes", &self.args.len())
+            .field("values", &self.values)
+            .field("writes", &self.writes)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Part {
+    /// Shows where it was written and the size, not the value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Part({:?} of {}, {} bytes)", self.kind, self.checkpoint, self.bytes.len())
     }
 }

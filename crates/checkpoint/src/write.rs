@@ -1,5 +1,7 @@
 //! What tasks leave between two checkpoints.
 
+use std::fmt;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +51,7 @@ impl WriteKind {
 /// A record of a task on the checkpoint that scheduled it.
 ///
 /// Its place is (checkpoint, task, kind, path): putting it again replaces what is there, so a repeated call leaves one copy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Write {
     /// The task.
     pub task: TaskId,
@@ -61,4 +63,12 @@ pub struct Write {
     pub path: CallPath,
     /// The sealed content.
     pub bytes: Bytes,
+}
+
+impl fmt::Debug for Write {
+    /// Shows the place and the size, not the content.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { task, node, kind, path, bytes } = self;
+        write!(f, "Write({kind:?} of {node:?}, task {task}, path {path:?}, {} bytes)", bytes.len())
+    }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use superstep_checkpoint::QuestionId;
+use superstep_checkpoint::{QuestionId, masked};
 use superstep_pregel::UnknownNode;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
@@ -22,9 +22,9 @@ enum Cause {
     Interrupted,
     Panicked(String),
     UnknownNode(UnknownNode),
-    Answer { question: QuestionId, source: serde_json::Error },
+    Answer { question: QuestionId, reason: String },
     Payload(serde_json::Error),
-    Argument { wanted: &'static str, source: serde_json::Error },
+    Argument { wanted: &'static str, reason: String },
     NoArgument { wanted: &'static str },
     Route(String),
 }
@@ -93,16 +93,16 @@ impl NodeError {
         Self { cause: Cause::Panicked(text.unwrap_or_else(|| "a value that is no text".to_owned())) }
     }
 
-    pub(crate) fn answer(question: QuestionId, source: serde_json::Error) -> Self {
-        Self { cause: Cause::Answer { question, source } }
+    pub(crate) fn answer(question: QuestionId, error: &serde_json::Error) -> Self {
+        Self { cause: Cause::Answer { question, reason: masked(error) } }
     }
 
     pub(crate) fn payload(source: serde_json::Error) -> Self {
         Self { cause: Cause::Payload(source) }
     }
 
-    pub(crate) fn argument(wanted: &'static str, source: serde_json::Error) -> Self {
-        Self { cause: Cause::Argument { wanted, source } }
+    pub(crate) fn argument(wanted: &'static str, error: &serde_json::Error) -> Self {
+        Self { cause: Cause::Argument { wanted, reason: masked(error) } }
     }
 
     pub(crate) fn no_argument(wanted: &'static str) -> Self {
@@ -145,11 +145,11 @@ impl fmt::Display for Cause {
             Self::Interrupted => f.write_str("the node asked a question"),
             Self::Panicked(text) => write!(f, "the node panicked: {text}"),
             Self::UnknownNode(unknown) => unknown.fmt(f),
-            Self::Answer { question, .. } => {
-                write!(f, "the answer to question {question} is not of the type asked for")
+            Self::Answer { question, reason } => {
+                write!(f, "the answer to question {question} is not of the type asked for: {reason}")
             }
             Self::Payload(_) => f.write_str("the value given to the engine has no JSON form"),
-            Self::Argument { wanted, .. } => write!(f, "what the Send carried is not a {wanted}"),
+            Self::Argument { wanted, reason } => write!(f, "what the Send carried is not a {wanted}: {reason}"),
             Self::NoArgument { wanted } => {
                 write!(f, "the node wants a {wanted} from a Send, but an edge started it")
             }
@@ -178,7 +178,7 @@ impl std::error::Error for Opaque {
         match &self.0 {
             Cause::Fault(error) => Some(error.as_ref()),
             Cause::UnknownNode(unknown) => Some(unknown),
-            Cause::Answer { source, .. } | Cause::Payload(source) | Cause::Argument { source, .. } => Some(source),
+            Cause::Payload(source) => Some(source),
             _ => None,
         }
     }

@@ -9,7 +9,6 @@ use superstep_pregel::{Abandoned, Question, TaskInfo};
 use crate::output::{Command, NoUpdate, Resume};
 
 /// How a run ended: stopping is a value, failing is a [`RunError`](crate::RunError).
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome<S> {
     /// Nothing is left to do.
@@ -23,7 +22,6 @@ pub enum Outcome<S> {
 }
 
 /// What every outcome knows.
-#[derive(Debug)]
 struct Facts<S> {
     state: Arc<S>,
     checkpoint: Option<CheckpointId>,
@@ -32,25 +30,22 @@ struct Facts<S> {
 }
 
 /// A run that ended.
-#[derive(Debug)]
 pub struct Done<S>(Facts<S>);
 
 /// A run that waits for answers.
-#[derive(Debug)]
 pub struct Pause<S> {
     facts: Facts<S>,
     interrupts: Vec<Interrupt>,
 }
 
 /// A run that stopped by choice.
-#[derive(Debug)]
 pub struct Stop<S> {
     facts: Facts<S>,
     nodes: Vec<NodeName>,
 }
 
 /// A question that waits for an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Interrupt {
     /// Its id, by which an answer names it.
@@ -63,6 +58,13 @@ pub struct Interrupt {
     pub payload: Arc<Value>,
     /// The JSON Schema that an answer must fit.
     pub schema: Option<Arc<Value>>,
+}
+
+impl std::fmt::Debug for Interrupt {
+    /// Shows who asks, not what: the payload may quote the state.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Interrupt({} of {:?})", self.id, self.node)
+    }
 }
 
 impl Interrupt {
@@ -156,6 +158,36 @@ impl<S> Outcome<S> {
             Self::Done(done) => Ok(done),
             other => Err(NotDone(other)),
         }
+    }
+}
+
+impl<S> std::fmt::Debug for Outcome<S> {
+    /// Shows how the run ended, no values of the state.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Done(done) => done.fmt(f),
+            Self::Drained(_) => f.write_str("Drained"),
+            Self::Interrupted(pause) => pause.fmt(f),
+            Self::Paused(stop) => stop.fmt(f),
+        }
+    }
+}
+
+impl<S> std::fmt::Debug for Done<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Done").field("checkpoint", &self.0.checkpoint).finish_non_exhaustive()
+    }
+}
+
+impl<S> std::fmt::Debug for Pause<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pause").field("interrupts", &self.interrupts).finish_non_exhaustive()
+    }
+}
+
+impl<S> std::fmt::Debug for Stop<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stop").field("nodes", &self.nodes).finish_non_exhaustive()
     }
 }
 

@@ -114,7 +114,7 @@ impl Runtime {
     ) -> Result<T, NodeError> {
         let id = self.scope.identity.question(&key);
         if let Some(answer) = self.scope.answers.get(&id) {
-            return T::deserialize(answer.as_ref()).map_err(|error| NodeError::answer(id, error));
+            return T::deserialize(answer.as_ref()).map_err(|error| NodeError::answer(id, &error));
         }
         let payload = serde_json::to_value(payload).map_err(NodeError::payload)?;
         let mut asked = self.scope.asked.lock().unwrap_or_else(PoisonError::into_inner);

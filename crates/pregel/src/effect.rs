@@ -195,7 +195,6 @@ pub struct DraftCheckpoint {
 }
 
 /// A channel to be sealed and stored.
-#[derive(Debug)]
 pub struct DraftValue {
     /// The channel.
     pub channel: ChannelName,
@@ -206,7 +205,6 @@ pub struct DraftValue {
 }
 
 /// A record to be sealed and stored.
-#[derive(Debug)]
 pub struct DraftWrite {
     /// The task.
     pub task: TaskId,
@@ -221,7 +219,7 @@ pub struct DraftWrite {
 }
 
 /// An answer to be checked against its question's schema, sealed and stored.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DraftAnswer {
     /// The task that asked.
     pub task: TaskId,
@@ -233,6 +231,24 @@ pub struct DraftAnswer {
     pub value: Arc<Value>,
     /// Marks this attempt.
     pub token: AnswerToken,
+}
+
+impl std::fmt::Debug for DraftValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DraftValue({:?} of {:?}, {} bytes)", self.kind, self.channel, self.bytes.len())
+    }
+}
+
+impl std::fmt::Debug for DraftWrite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DraftWrite({:?} of {:?}, {} bytes)", self.kind, self.node, self.bytes.len())
+    }
+}
+
+impl std::fmt::Debug for DraftAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DraftAnswer(to {} of {:?})", self.question.id, self.node)
+    }
 }
 
 /// How a call ended.

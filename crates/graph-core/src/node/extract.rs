@@ -175,5 +175,5 @@ fn take_context<T: Send + Sync + 'static>(contexts: &Contexts) -> Result<Context
 fn take_arg<T: DeserializeOwned>(arg: Option<&Value>) -> Result<Arg<T>, NodeError> {
     let wanted = type_name::<T>();
     let arg = arg.ok_or_else(|| NodeError::no_argument(wanted))?;
-    T::deserialize(arg).map(Arg).map_err(|error| NodeError::argument(wanted, error))
+    T::deserialize(arg).map(Arg).map_err(|error| NodeError::argument(wanted, &error))
 }
