@@ -24,11 +24,14 @@
 //! scheduled, and a commit whose future is dropped is either applied or not, with nothing left open. A read is one
 //! statement as well, and so sees one state of the file.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod config;
 mod connect;
 mod error;
+mod metadata;
 mod open;
+mod packed;
 mod query;
 mod refusal;
 mod request;

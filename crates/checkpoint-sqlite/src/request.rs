@@ -1,5 +1,18 @@
 //! A commit as the arguments of [`query::COMMIT`](crate::query::COMMIT).
+//!
+//! All content stands in one blob, `bytes`. The rows of the lists say where, counted from 1 as `substr` does:
+//!
+//! | list | numbers (digits) | text |
+//! | --- | --- | --- |
+//! | checkpoints | seq (19), branch (19), record (10), length of the body (10), of the args (10) | metadata |
+//! | parts | branch (19), seq (19), kind (3), record of the checkpoint (10), position (10), length (10) | channel |
+//! | writes | kind (3), record (10), length of the node (10), of the content (10) | path |
+//! | answers | whether the question is put here (1), record of the write (10) | path |
+//!
+//! The record of a checkpoint is its id, body and args; that of a write the checkpoint's id, the task's, the node and
+//! the content. SQLite takes no blob beyond 10^9 bytes, so ten digits do.
 
+use std::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -9,7 +22,7 @@ use superstep_checkpoint::{
     Answer, Change, CheckpointId, Commit, CommitError, Epoch, Expect, NewCheckpoint, Op, Seq, Write, WriteKind,
 };
 
-use crate::row::metadata_entries;
+use crate::metadata;
 
 /// A statement with its arguments.
 pub(crate) type Bound = Query<'static, sqlx::Sqlite, SqliteArguments>;
@@ -43,7 +56,9 @@ impl Request {
             match op {
                 Op::PutCheckpoint(new) => request.put_checkpoint(commit, new)?,
                 Op::PutWrites { checkpoint, writes } => {
-                    writes.iter().for_each(|write| request.put_write(*checkpoint, write));
+                    for write in writes {
+                        request.put_write(*checkpoint, write);
+                    }
                 }
                 Op::Answer(answer) => request.put_answer(answer, &commit.ops[..i]),
                 Op::SetStatus { status, next } => {
@@ -100,26 +115,36 @@ impl Request {
         if commit.key.namespace.is_root() {
             self.graph = Some(checkpoint.graph.name.clone());
         }
-        let metadata = (!checkpoint.metadata.is_empty()).then(|| json(&metadata_entries(&checkpoint.metadata)));
-        let (body_at, body_len) = self.append(json(checkpoint).as_bytes());
-        let (args_at, args_len) = self.append(args);
-        self.checkpoints.push(&(seq, checkpoint.id, branch, metadata, body_at, body_len, args_at, args_len));
+        let metadata = match &checkpoint.metadata {
+            none if none.is_empty() => String::new(),
+            some => json(&metadata::entries(some)),
+        };
+        let body = json(checkpoint);
+        let record = self.append(&[checkpoint.id.as_bytes(), body.as_bytes(), args]);
+        let (body, args) = (body.len(), args.len());
+        self.checkpoints.push(format_args!("{seq:019}{branch:019}{record:010}{body:010}{args:010}"), &metadata);
         for Change { channel, kind, bytes } in values {
-            let (at, len) = self.append(bytes);
-            self.parts.push(&(branch, channel, seq, kind.code(), checkpoint.id, at, len));
+            let (at, len, kind) = (self.append(&[bytes]), bytes.len(), kind.code());
+            let row = format_args!("{branch:019}{seq:019}{kind:03}{record:010}{at:010}{len:010}");
+            self.parts.push(row, channel.as_str());
         }
         Ok(())
     }
 
-    fn put_write(&mut self, checkpoint: CheckpointId, write: &Write) {
-        let (at, len) = self.append(&write.bytes);
-        self.writes.push(&(checkpoint, write.task, write.kind.code(), &write.path, &write.node, at, len));
+    /// Gives the position of its record: the id of the checkpoint, that of the task, the node, and the content.
+    fn put_write(&mut self, checkpoint: CheckpointId, write: &Write) -> usize {
+        let (node, len, kind) = (write.node.as_str().as_bytes(), write.bytes.len(), write.kind.code());
+        let at = self.append(&[checkpoint.as_bytes(), write.task.as_bytes(), node, &write.bytes]);
+        let node = node.len();
+        self.writes.push(format_args!("{kind:03}{at:010}{node:010}{len:010}"), write.path.as_str());
+        at
     }
 
     fn put_answer(&mut self, answer: &Answer, before: &[Op]) {
         let write = answer.write();
-        self.answers.push(&(answer.checkpoint, answer.task, &write.path, is_asked(before, answer, &write)));
-        self.put_write(answer.checkpoint, &write);
+        let asked = u8::from(is_asked(before, answer, &write));
+        let at = self.put_write(answer.checkpoint, &write);
+        self.answers.push(format_args!("{asked}{at:010}"), write.path.as_str());
     }
 
     fn change_hands(&mut self, owner: Option<Vec<u8>>) {
@@ -127,22 +152,24 @@ impl Request {
         self.raises += 1;
     }
 
-    /// Adds content; gives its position for `substr`, which counts from 1, and its length.
-    fn append(&mut self, content: &[u8]) -> (usize, usize) {
+    /// Adds content; gives its position for `substr`, which counts from 1.
+    fn append(&mut self, content: &[&[u8]]) -> usize {
         let at = self.bytes.len() + 1;
-        self.bytes.extend_from_slice(content);
-        (at, content.len())
+        content.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        at
     }
 }
 
-/// A JSON array of rows, or nothing.
+/// A JSON array of texts, or nothing. Each text is a row: numbers with a fixed width, then one text of any length.
 #[derive(Default)]
 struct Rows(String);
 
 impl Rows {
-    fn push<T: Serialize>(&mut self, row: &T) {
-        self.0.push(if self.0.is_empty() { '[' } else { ',' });
-        self.0.push_str(&json(row));
+    fn push(&mut self, numbers: fmt::Arguments<'_>, text: &str) {
+        self.0.push_str(if self.0.is_empty() { "[\"" } else { ",\"" });
+        // Writing to a text cannot fail, and digits need no escapes.
+        let _ = self.0.write_fmt(numbers);
+        self.0.push_str(json(text).get(1..).unwrap_or_default());
     }
 
     fn finish(mut self) -> Option<String> {

@@ -46,9 +46,6 @@ CREATE TABLE superstep_checkpoint (
     metadata TEXT,
     body TEXT NOT NULL,
     args BLOB NOT NULL,
-    parent TEXT AS (body ->> 'parent') VIRTUAL,
-    step INTEGER AS (body ->> 'step') VIRTUAL,
-    source TEXT AS (body ->> 'source') VIRTUAL,
     PRIMARY KEY (tenant, thread, namespace, seq)
 ) STRICT, WITHOUT ROWID;
 

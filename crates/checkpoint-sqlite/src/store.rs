@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::sqlite::SqliteQueryResult;
+use sqlx::sqlite::{SqliteQueryResult, SqliteRow};
 use sqlx::{Error, SqliteConnection};
 use superstep_checkpoint::{
     At, CallPath, Checkpointer, Commit, CommitError, Durable, Guarantees, ListQuery, NamespaceKey, OpenError,
@@ -15,10 +15,11 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::config::{SqliteOptions, Synchronous};
 use crate::connect::{Connector, Readers, close};
 use crate::error::{is_broken, store_error};
+use crate::metadata;
 use crate::query;
 use crate::refusal::refusal;
 use crate::request::{Bound, Request, now};
-use crate::row::{Reading, metadata_entries};
+use crate::row::Cells;
 
 /// A store in a SQLite file. Clones share its connections.
 #[derive(Clone)]
@@ -90,16 +91,14 @@ impl Sqlite {
         slot.as_mut().ok_or(Error::PoolClosed)
     }
 
-    async fn read(&self, operation: &'static str, statement: Bound) -> Result<Reading, StoreError> {
+    async fn read(&self, operation: &'static str, statement: Bound) -> Result<Vec<SqliteRow>, StoreError> {
         let fault = |error| store_error(operation, error);
         let mut reader = self.shared.readers.take().await.map_err(fault)?;
         let rows = statement.fetch_all(&mut reader.connection).await;
         if !rows.as_ref().is_err_and(is_broken) {
             reader.give_back();
         }
-        let mut reading = Reading::new(operation);
-        rows.map_err(fault)?.iter().try_for_each(|row| reading.add(row))?;
-        Ok(reading)
+        rows.map_err(fault)
     }
 }
 
@@ -130,16 +129,19 @@ impl Checkpointer for Sqlite {
             }
             _ => return Err(StoreError::unsupported("get", "a newer way to name a checkpoint")),
         };
-        Ok(self.read("get", statement).await?.into_view())
+        match self.read("get", statement).await?.first() {
+            Some(row) => Cells { operation: "get", row }.view(),
+            None => Ok(View::default()),
+        }
     }
 
     async fn list(&self, key: &NamespaceKey, query: &ListQuery) -> Result<Vec<StoredCheckpoint>, StoreError> {
         let limit = query.limit.map_or(-1, |limit| i64::try_from(limit.get()).unwrap_or(-1));
-        let entries = metadata_entries(&query.metadata);
+        let entries = metadata::entries(&query.metadata);
         let wanted = (!entries.is_empty()).then(|| serde_json::Value::from(entries).to_string());
         let statement =
             of_namespace(query::LIST, key).bind(limit).bind(query.before.map(|id| id.as_bytes().to_vec())).bind(wanted);
-        Ok(self.read("list", statement).await?.into_list())
+        self.read("list", statement).await?.iter().map(|row| Cells { operation: "list", row }.stored()).collect()
     }
 
     async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError> {
