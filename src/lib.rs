@@ -34,7 +34,7 @@ pub use superstep_graph_core::{
 pub use superstep_graph_macros::State;
 pub use superstep_pregel::{
     DynSchema, DynSchemaBuilder, DynState, DynUpdate, END, InvalidSchema, InvalidUpdate, LoadError, LoadReason,
-    NotAnObject, START, State, Why, Write, reduce,
+    NotAnObject, Question, QuestionKey, START, State, Why, Write, reduce,
 };
 
 /// The storage contract, for authors of stores.

@@ -298,8 +298,11 @@ impl<S: State> Drive<S> {
         let Some(event) = event(&self.machine, signal) else { return };
         match &mut self.writer {
             // What is shown under `sync` is stored; a question is shown only when it is stored, in every mode.
+            // Under `exit` a question is put when the call ends.
+            Some(writer) if asks && self.durability == Durability::Exit && writer.is_idle() => writer.show_later(event),
             Some(writer) if asks || self.durability == Durability::Sync => writer.show_after(event, events),
-            _ => events.push(event),
+            Some(writer) => writer.show(event, events),
+            None => events.push(event),
         }
     }
 

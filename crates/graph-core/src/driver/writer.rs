@@ -86,6 +86,22 @@ impl<S: State> Writer<S> {
         self.in_flight.is_some()
     }
 
+    /// Shows an event at once, unless earlier ones still wait.
+    pub(crate) fn show(&mut self, event: Event<S>, events: &Events<S>) {
+        match self.held.back() {
+            Some(last) => {
+                let after = last.after;
+                self.held.push_back(Held { event, after });
+            }
+            None => events.push(event),
+        }
+    }
+
+    /// Shows an event once the next commit is acknowledged: what it shows is still to be put.
+    pub(crate) fn show_later(&mut self, event: Event<S>) {
+        self.held.push_back(Held { event, after: self.started + 1 });
+    }
+
     /// Shows an event once everything put so far is stored.
     pub(crate) fn show_after(&mut self, event: Event<S>, events: &Events<S>) {
         if self.is_idle() {
