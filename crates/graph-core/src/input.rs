@@ -1,5 +1,7 @@
 //! Everything a caller may give to a run.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 use superstep_checkpoint::QuestionId;
 use superstep_pregel::{DynState, DynUpdate, State};
@@ -38,7 +40,6 @@ impl InvalidInput {
 }
 
 /// An input, taken apart.
-#[derive(Debug)]
 #[doc(hidden)]
 #[non_exhaustive]
 pub enum CallInput<U> {
@@ -53,7 +54,7 @@ pub enum CallInput<U> {
 }
 
 /// What is answered.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[doc(hidden)]
 #[non_exhaustive]
 pub enum ResumeAnswers {
@@ -61,6 +62,28 @@ pub enum ResumeAnswers {
     Plain(Value),
     /// Questions by their ids.
     Named(Vec<(QuestionId, Value)>),
+}
+
+impl fmt::Debug for ResumeAnswers {
+    /// Shows which questions are answered, not how.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(_) => f.write_str("Plain"),
+            Self::Named(answers) => f.debug_set().entries(answers.iter().map(|(id, _)| id)).finish(),
+        }
+    }
+}
+
+impl<U> fmt::Debug for CallInput<U> {
+    /// Shows what kind of input it is, no values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Update(_) => "Update",
+            Self::Continue => "Continue",
+            Self::Command { .. } => "Command",
+            Self::Resume { .. } => "Resume",
+        })
+    }
 }
 
 /// Says that a type is the update of a state, or [`NoUpdate`].

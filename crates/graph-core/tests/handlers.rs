@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use superstep_graph_core::{
     Arg, Command, CompiledGraph, Context, Dispatch, DynSchema, DynState, DynUpdate, END, FromTask, IntoNode,
-    IntoRouter, IntoRoutes, NodeError, NodeResult, Outcome, Route, RunConfig, RunErrorKind, Runtime, START, State,
-    StateGraph, TaskContext, blocking,
+    IntoRouter, IntoRoutes, Node, NodeError, NodeResult, Outcome, Route, Router, RunConfig, RunErrorKind, Runtime,
+    START, State, StateGraph, TaskContext, blocking,
 };
 
 type Error = Box<dyn std::error::Error>;
@@ -396,7 +396,7 @@ async fn what_a_node_lacks_fails_its_task() {
     let text = node_failure(async |_: Arg<u8>| ()).await;
     assert_eq!(text, "the node wants a u8 from a Send, but an edge started it");
     let graph = builder().node("n", async |_: Arg<u8>| ()).branch(START, || Dispatch::to("n", "seven"));
-    assert_eq!(failure(graph).await, "what the Send carried is not a u8");
+    assert_eq!(failure(graph).await, "what the Send carried is not a u8: another type was expected (line 0, column 0)");
 }
 
 #[tokio::test]
@@ -453,6 +453,14 @@ async fn parameters_of_ones_own() {
     assert_eq!(node_failure(async |_: Budget| ()).await, "no shop");
 }
 
+#[tokio::test]
+async fn what_is_a_node_or_router_already() {
+    let node: Arc<dyn Node<DynState>> = shared.into_node();
+    assert_eq!(logged(node).await, ["A-17"]);
+    let router: Arc<dyn Router<DynState>> = by_function.into_router();
+    assert_eq!(routed(router).await, ["a"]);
+}
+
 // ------------------------------------------------------------------ inputs
 
 #[tokio::test]
@@ -491,4 +499,14 @@ async fn inputs_that_no_run_can_begin_with() {
         "the input is not valid: an update is an object of channels and values, not a text",
     ];
     assert_eq!(texts, expected);
+}
+
+#[test]
+fn what_is_shown_for_debugging_holds_no_values() {
+    let command = Command::goto(["a", END]).and_send("b", "secret").update(DynUpdate::new().set("x", "secret"));
+    let routes = "[Node(\"a\"), Node(\"__end__\"), Send(Dispatch(\"b\"))]";
+    assert_eq!(format!("{command:?}"), format!("Command {{ updates: 1, routes: {routes}, scope: Here }}"));
+    let resume = Command::resume("secret").update(DynUpdate::new().set("x", "secret")).send("b", "secret");
+    let text = format!("{resume:?} {:?}", Arg("secret"));
+    assert_eq!(text, "Resume { answers: Ok(Plain), updates: 1, routes: [Send(Dispatch(\"b\"))] } Arg<&str>");
 }

@@ -171,3 +171,14 @@ fn contexts_are_listed_with_the_first_that_takes_them() {
     let needs = graph.program.needs.iter().map(|(node, need)| format!("{node} {}", need.type_name()));
     assert_eq!(needs.collect::<Vec<_>>(), ["a u32", "b u8", "c u16"]);
 }
+
+#[test]
+fn graphs_and_their_errors_move_between_threads() {
+    fn check<T: Send + Sync + 'static>() {}
+    fn check_error<E: std::error::Error + Send + Sync + 'static>() {}
+    check::<StateGraph<DynState>>();
+    check::<crate::CompiledGraph<DynState>>();
+    check_error::<crate::InvalidGraph>();
+    check_error::<Problem>();
+    check_error::<crate::InvalidInput>();
+}

@@ -31,6 +31,14 @@ impl<F> std::fmt::Debug for Blocking<F> {
 /// # fn node<M>(f: impl IntoNode<DynState, M>) {}
 /// node(blocking(|state: &DynState| DynUpdate::new().set("size", state["text"].to_string().len())));
 /// ```
+///
+/// Without it, a synchronous function is no node:
+///
+/// ```compile_fail,E0277
+/// # use superstep_graph_core::{DynState, DynUpdate, IntoNode};
+/// # fn node<M>(f: impl IntoNode<DynState, M>) {}
+/// node(|state: &DynState| DynUpdate::new());
+/// ```
 pub fn blocking<F>(f: F) -> Blocking<F> {
     Blocking(f)
 }

@@ -24,8 +24,15 @@ use crate::runtime::Runtime;
 ///     DynUpdate::new().set("text", format!("All about {}", topic.name))
 /// }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Arg<T>(pub T);
+
+impl<T> std::fmt::Debug for Arg<T> {
+    /// Shows its type, no value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Arg<{}>", type_name::<T>())
+    }
+}
 
 impl<T> Deref for Arg<T> {
     type Target = T;

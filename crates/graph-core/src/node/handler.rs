@@ -10,9 +10,7 @@ use crate::error::NodeError;
 use crate::output::IntoOutput;
 
 /// What a graph takes as a node: an async function or closure of up to six [parameters](FromTask) that returns
-/// [an output](IntoOutput); or a synchronous one in [`blocking`](crate::blocking).
-///
-/// `M` only tells the implementations apart. It is always inferred.
+/// [an output](IntoOutput); a synchronous one in [`blocking`](crate::blocking); or a finished [`Node`] in an `Arc`.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -24,8 +22,37 @@ use crate::output::IntoOutput;
 ///     Ok(DynUpdate::new().set("name", name))
 /// }
 /// node(greet);
-/// node(async |state: &DynState| DynUpdate::new().set("seen", state["name"].clone()));
 /// ```
+///
+/// # Closures
+///
+/// An async closure may hold the borrow of the state over an await. Where it uses `?`, write its return type:
+///
+/// ```
+/// # use superstep_graph_core::{DynState, DynUpdate, IntoNode, NodeResult, Runtime};
+/// # fn node<M>(f: impl IntoNode<DynState, M>) {}
+/// node(async |state: &DynState| DynUpdate::new().set("seen", state["name"].clone()));
+/// node(async |state: &DynState, rt: Runtime| -> NodeResult<_> {
+///     let yes: bool = rt.interrupt(&state["name"])?;
+///     Ok(DynUpdate::new().set("known", yes))
+/// });
+/// ```
+///
+/// A closure that uses captured values in its future clones them for each run, so it is a plain closure around an async
+/// block. Things that many nodes share are better a [`Context`](crate::Context).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use superstep_graph_core::{DynState, DynUpdate, IntoNode};
+/// # fn node<M>(f: impl IntoNode<DynState, M>) {}
+/// # let greeting = String::from("hello");
+/// node(move |_: Arc<DynState>| {
+///     let greeting = greeting.clone();
+///     async move { DynUpdate::new().set("text", greeting) }
+/// });
+/// ```
+///
+/// `M` only tells the implementations apart. It is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a node of a graph over `{S}`",
     label = "not a node over `{S}`",
@@ -39,8 +66,18 @@ use crate::output::IntoOutput;
 )]
 pub trait IntoNode<S: State, M>: Sized {
     /// The node.
-    #[doc(hidden)]
     fn into_node(self) -> Arc<dyn Node<S>>;
+}
+
+/// Marks what is a node already.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Ready;
+
+impl<S: State> IntoNode<S, Ready> for Arc<dyn Node<S>> {
+    fn into_node(self) -> Self {
+        self
+    }
 }
 
 /// A closure that runs an attempt, with the contexts it takes.

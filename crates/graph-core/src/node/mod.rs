@@ -65,7 +65,30 @@ pub struct RouteContext<S: State> {
     pub(crate) contexts: Arc<Contexts>,
 }
 
-/// A node behind one face. Made from functions by [`IntoNode`].
+/// A node behind one face. Made from functions by [`IntoNode`]. Implement it to put something around another node:
+///
+/// ```
+/// # use std::future::Future;
+/// # use std::pin::Pin;
+/// # use std::sync::Arc;
+/// use superstep_graph_core::{Need, Node, NodeError, NodeOutput, State, TaskContext};
+///
+/// struct Logged<S: State>(Arc<dyn Node<S>>);
+///
+/// impl<S: State> Node<S> for Logged<S> {
+///     fn call(
+///         &self,
+///         task: TaskContext<S>,
+///     ) -> Pin<Box<dyn Future<Output = Result<NodeOutput<S::Update>, NodeError>> + Send>> {
+///         println!("attempt {} of {}", task.runtime().attempt(), task.runtime().node());
+///         self.0.call(task)
+///     }
+///
+///     fn needs(&self) -> Vec<Need> {
+///         self.0.needs()
+///     }
+/// }
+/// ```
 pub trait Node<S: State>: Send + Sync + 'static {
     /// Runs one attempt.
     fn call(&self, task: TaskContext<S>) -> BoxFuture<'static, Result<NodeOutput<S::Update>, NodeError>>;

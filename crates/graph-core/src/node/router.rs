@@ -5,14 +5,12 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use superstep_pregel::State;
 
-use super::handler::{ByRef, ByValue};
+use super::handler::{ByRef, ByValue, Ready};
 use super::{FromRoute, IntoRouting, Need, Route, RouteContext, Router};
 use crate::error::NodeError;
 
 /// What a graph takes as a router: a function or closure, synchronous or async, of up to six [parameters](FromRoute)
-/// that returns [where to go on](IntoRouting).
-///
-/// `M` only tells the implementations apart. It is always inferred.
+/// that returns [where to go on](IntoRouting); or a finished [`Router`] in an `Arc`.
 ///
 /// ```
 /// # use superstep_graph_core::{Dispatch, DynState, END, IntoRouter};
@@ -23,6 +21,8 @@ use crate::error::NodeError;
 ///     topics.map(|topic| Dispatch::to("write", topic)).collect::<Vec<_>>()
 /// });
 /// ```
+///
+/// `M` only tells the implementations apart. It is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a router of a graph over `{S}`",
     label = "not a router over `{S}`",
@@ -33,8 +33,13 @@ use crate::error::NodeError;
 )]
 pub trait IntoRouter<S: State, M>: Sized {
     /// The router.
-    #[doc(hidden)]
     fn into_router(self) -> Arc<dyn Router<S>>;
+}
+
+impl<S: State> IntoRouter<S, Ready> for Arc<dyn Router<S>> {
+    fn into_router(self) -> Self {
+        self
+    }
 }
 
 /// A closure that decides, with the contexts it takes.

@@ -1,5 +1,7 @@
 //! A node's command: updates and jumps in one.
 
+use std::fmt;
+
 use serde::Serialize;
 use superstep_checkpoint::QuestionId;
 
@@ -22,7 +24,7 @@ use crate::node::{IntoRoutes, Route};
 ///
 /// Callers give commands too, as input of [`invoke`](crate::CompiledGraph::invoke). To answer a question they use
 /// [`Command::resume`], which makes a [`Resume`]; a node cannot return one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[must_use = "a command does nothing until it is returned from a node or given to a graph"]
 pub struct Command<U> {
     updates: Vec<U>,
@@ -85,6 +87,17 @@ impl<U> Command<U> {
 
     pub(crate) fn into_parts(self) -> (Vec<U>, Vec<Route>) {
         (self.updates, self.routes)
+    }
+}
+
+impl<U> fmt::Debug for Command<U> {
+    /// Shows where it leads, not what it writes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("updates", &self.updates.len())
+            .field("routes", &self.routes)
+            .field("scope", &self.scope)
+            .finish()
     }
 }
 

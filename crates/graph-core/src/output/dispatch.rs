@@ -1,5 +1,7 @@
 //! A task of its own, with what it gets.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,7 +16,7 @@ use serde_json::Value;
 /// let work: Vec<_> = ["cats", "dogs"].iter().map(|topic| Dispatch::to("write", topic)).collect();
 /// assert_eq!(work[1].node(), "write");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Dispatch {
     node: String,
     /// The text of the error, where the value has no JSON form.
@@ -49,5 +51,12 @@ impl Dispatch {
     /// Why the value has no JSON form, if so.
     pub(crate) fn fault(&self) -> Option<&str> {
         self.arg.as_ref().err().map(String::as_str)
+    }
+}
+
+impl fmt::Debug for Dispatch {
+    /// Shows where it goes, not what it carries.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dispatch({:?})", self.node)
     }
 }

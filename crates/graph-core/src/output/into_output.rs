@@ -1,5 +1,7 @@
 //! Everything a node may return.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 use smallvec::{SmallVec, smallvec};
 use superstep_pregel::{DynState, DynUpdate, State};
@@ -9,7 +11,6 @@ use crate::error::NodeError;
 use crate::node::Route;
 
 /// What a node gave back, names not resolved yet.
-#[derive(Debug)]
 pub struct NodeOutput<U> {
     pub(crate) updates: SmallVec<[U; 1]>,
     pub(crate) routes: Vec<Route>,
@@ -18,6 +19,13 @@ pub struct NodeOutput<U> {
 impl<U> Default for NodeOutput<U> {
     fn default() -> Self {
         Self { updates: SmallVec::new(), routes: Vec::new() }
+    }
+}
+
+impl<U> fmt::Debug for NodeOutput<U> {
+    /// Shows where it leads, not what it writes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeOutput").field("updates", &self.updates.len()).field("routes", &self.routes).finish()
     }
 }
 

@@ -1,5 +1,7 @@
 //! A caller's answer to what a run asked.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::dispatch::Dispatch;
@@ -16,7 +18,15 @@ use crate::node::{IntoRoutes, Route};
 /// let resume = Command::resume(true).update(DynUpdate::new().set("seen_by", "Ann")).goto("notify");
 /// # let _ = resume;
 /// ```
-#[derive(Debug)]
+///
+/// It is for callers. A node goes on with [`Command::goto`](crate::Command::goto); one that returns a `Resume` does not
+/// compile:
+///
+/// ```compile_fail,E0277
+/// # use superstep_graph_core::{Command, DynState, IntoNode};
+/// # fn node<M>(f: impl IntoNode<DynState, M>) {}
+/// node(async || Command::resume(true));
+/// ```
 #[must_use = "a resume does nothing until it is given to a graph"]
 pub struct Resume<U = NoUpdate> {
     pub(crate) answers: Result<ResumeAnswers, serde_json::Error>,
@@ -49,5 +59,16 @@ impl<U> Resume<U> {
     /// Starts a task of its own at a node beside the tasks that go on; see [`Dispatch`].
     pub fn send(self, node: impl Into<String>, arg: impl Serialize) -> Self {
         self.goto(Dispatch::to(node, arg))
+    }
+}
+
+impl<U> fmt::Debug for Resume<U> {
+    /// Shows which questions are answered and where it leads, no values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resume")
+            .field("answers", &self.answers)
+            .field("updates", &usize::from(self.update.is_some()))
+            .field("routes", &self.routes)
+            .finish()
     }
 }
