@@ -34,9 +34,9 @@ pub use effect::{
     Answers, Basis, DraftAnswer, DraftCheckpoint, DraftValue, DraftWrite, Edit, Effect, End, Event, FailedTask, Input,
     InvalidUpdate, Put, Refusal, Start, TaskFault, TaskIndex,
 };
-pub use frontier::{Frontier, Passed, Pull, Pulled};
+pub use frontier::{Frontier, Passed, Pull, Pulled, Push};
 pub use identity::{TaskIdentity, TaskPath, TurnIdentity, digest, first_lineage};
-pub use machine::{Abandoned, Ground, Machine, Mint, Pauses, Saving, Settings, TaskView};
+pub use machine::{Abandoned, Ground, Machine, Mint, Pauses, Progress, Saving, Settings, TaskView};
 pub use output::{Dispatch, Ended, TaskOutput};
 pub use position::{LoadError, LoadReason, Patch, Position, Reader, Record, StoredSize};
 pub use question::{Question, QuestionKey};

@@ -12,7 +12,7 @@ use superstep_checkpoint::{
 };
 
 use crate::channel::{ChannelIndex, ChannelSet};
-use crate::frontier::{Frontier, Pull};
+use crate::frontier::{Frontier, Pull, Push};
 use crate::output::{Dispatch, TaskOutput};
 use crate::question::Question;
 use crate::state::State;
@@ -262,8 +262,8 @@ impl<S: State> Reader<'_, S> {
         for task in &plan.tasks {
             frontier.pulls.push(Pull { node: self.topology.node(task.node.as_str())?, by_command: task.by_command });
         }
-        frontier.settle();
-        frontier.sends = self.sends(stored)?;
+        frontier.sort();
+        frontier.pushes = self.pushes(stored)?;
         for arrivals in &plan.arrivals {
             let join = self.join(arrivals)?;
             for node in &arrivals.arrived {
@@ -279,7 +279,7 @@ impl<S: State> Reader<'_, S> {
         Ok(frontier)
     }
 
-    fn sends(&self, stored: &StoredCheckpoint) -> Result<Vec<Dispatch>, LoadReason> {
+    fn pushes(&self, stored: &StoredCheckpoint) -> Result<Vec<Push>, LoadReason> {
         let names = &stored.checkpoint.plan.sends;
         if names.is_empty() {
             return Ok(Vec::new());
@@ -290,7 +290,10 @@ impl<S: State> Reader<'_, S> {
             return Err(LoadReason::Args(SealError::Damaged("it has another number of arguments")));
         }
         let sends = names.iter().zip(args);
-        sends.map(|(name, arg)| Ok(Dispatch { node: self.topology.node(name.as_str())?, arg })).collect()
+        let push = |(name, arg): (&superstep_checkpoint::NodeName, _)| {
+            Ok(Push { send: Dispatch { node: self.topology.node(name.as_str())?, arg }, by_command: None })
+        };
+        sends.map(push).collect()
     }
 
     fn join(&self, arrivals: &superstep_checkpoint::Arrivals) -> Result<u32, LoadReason> {

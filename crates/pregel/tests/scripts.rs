@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn scripts_get_the_effects_they_expect() {
@@ -18,16 +18,19 @@ fn scripts_get_the_effects_they_expect() {
 /// Where a script gets something else than it expects.
 fn differs(file: PathBuf) -> Option<String> {
     let expected = std::fs::read_to_string(&file).unwrap();
+    println!("{}", file.display());
     let got = support::script::run(&expected);
-    if got == expected {
-        return None;
-    }
     if std::env::var_os("UPDATE_SCRIPTS").is_some() {
         std::fs::write(&file, &got).unwrap();
-        return None;
+    } else if got != expected {
+        return Some(first_difference(&file, &got, &expected));
     }
+    got.contains("MISTAKE").then(|| format!("{}: a command makes no sense, see MISTAKE", file.display()))
+}
+
+fn first_difference(file: &Path, got: &str, expected: &str) -> String {
     let line = got.lines().zip(expected.lines()).position(|(got, expected)| got != expected);
     let line = line.unwrap_or_else(|| got.lines().count().min(expected.lines().count()));
     let at = |text: &str| text.lines().nth(line).unwrap_or("the end").to_owned();
-    Some(format!("{}:{}\n  expected {}\n  got      {}", file.display(), line + 1, at(&expected), at(&got)))
+    format!("{}:{}\n  expected {}\n  got      {}", file.display(), line + 1, at(expected), at(got))
 }

@@ -10,15 +10,16 @@ use crate::effect::{End, InvalidUpdate};
 use crate::state::{Author, Moment, State, WantUndo};
 use crate::topology::Place;
 
+use super::check::invalid;
 use super::save::PutNow;
 use super::slot::{Ahead, Phase};
-use super::start::invalid;
 use super::step::Pass;
-use super::{Flow, Machine, Mint, Purpose, Saving};
+use super::{Flow, Machine, Mint, Purpose};
 
 impl<S: State> Machine<S> {
     /// All tasks of the step ended.
     pub(super) fn end_step(&mut self, mint: Mint<'_>) -> Flow {
+        self.emit_questions();
         if self.slots.iter().any(|slot| matches!(slot.phase, Phase::Failed { .. })) {
             return Err(Box::new(End::Failed { tasks: self.failed() }));
         }
@@ -31,9 +32,8 @@ impl<S: State> Machine<S> {
 
     /// Tasks wait for answers. What the others finished is shown, though it is applied only once all are.
     fn interrupt(&mut self) -> Flow {
-        if self.settings.saving != Saving::Never {
-            self.flush_writes();
-        }
+        // Before anything is shown in the state: what is stored is the border as it was.
+        self.put_rest()?;
         if self.show_finished() {
             self.emit_values();
         }
@@ -91,22 +91,17 @@ impl<S: State> Machine<S> {
     /// From one border to the next.
     fn cross(&mut self, mint: Mint<'_>) -> Flow {
         let shows = self.settings.watch.values && self.wrote_something();
-        if self.settings.saving == Saving::EveryStep {
-            self.flush_writes();
-        }
+        self.put_results();
         let stops = self.stops_after();
         self.plan_next();
         self.apply_step();
         self.forget_step();
-        let (source, put) = match self.purpose {
-            Purpose::Edit => (Source::Update, PutNow::Always),
-            Purpose::Run => (Source::Loop, PutNow::BySaving),
-        };
         self.slots.clear();
-        self.border(source, put, mint)?;
-        if self.purpose == Purpose::Edit {
+        if self.purpose != Purpose::Run {
+            self.border(Source::Update, PutNow::Always, mint)?;
             return Err(Box::new(End::Done));
         }
+        self.border(Source::Loop, PutNow::BySaving, mint)?;
         if shows {
             self.emit_values();
         }
@@ -126,7 +121,11 @@ impl<S: State> Machine<S> {
 
     fn plan_next(&mut self) {
         let frontier = std::mem::take(&mut self.frontier);
-        self.frontier = frontier.advance(&self.topology, self.slots.iter().filter_map(|slot| slot.passed()));
+        let passed = self.slots.iter().filter_map(|slot| slot.passed());
+        self.frontier = match self.purpose {
+            Purpose::Run => frontier.advance(&self.topology, passed),
+            Purpose::Edit { .. } => frontier.edit(&self.topology, passed),
+        };
     }
 
     fn apply_step(&mut self) {

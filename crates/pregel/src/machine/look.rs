@@ -35,7 +35,10 @@ impl<S: State> Machine<S> {
 
     fn look(&self, task: crate::signal::TaskInfo, kind: SnapshotKind) -> TaskSnapshot<S::Update> {
         let record = self.records.get(&task.id);
-        let result = record.and_then(|record| record.result.clone());
+        let result = match kind {
+            SnapshotKind::Live => self.finished(&task).cloned(),
+            SnapshotKind::Record => record.and_then(|record| record.result.clone()),
+        };
         let questions = match record {
             Some(record) if kind == SnapshotKind::Record || result.is_none() => record.shown(),
             _ => Vec::new(),

@@ -10,7 +10,10 @@
 //!
 //! Storing comes before showing: of the effects of one event, every [`Effect::Put`] is given before any other.
 
+mod answer;
 mod barrier;
+mod check;
+mod edit;
 mod ledger;
 mod line;
 mod look;
@@ -29,7 +32,7 @@ use superstep_checkpoint::{CheckpointId, Codec, Epoch, NamespaceKey, QuestionId,
 use crate::channel::{ChannelSpec, Kind};
 use crate::effect::{Basis, Effect, End, Event, Put, Refusal};
 use crate::frontier::Frontier;
-use crate::identity::{TurnIdentity, first_lineage};
+use crate::identity::{TurnIdentity, extend, first_lineage};
 use crate::position::{Patch, Position, Record};
 use crate::state::{Moment, State, WantUndo};
 use crate::topology::{NodeIndex, Topology};
@@ -37,7 +40,7 @@ use ledger::Ledger;
 use line::Line;
 use slot::Slot;
 
-pub use view::{Abandoned, TaskView};
+pub use view::{Abandoned, Progress, TaskView};
 
 /// When checkpoints are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +158,10 @@ enum Purpose {
     /// To run.
     Run,
     /// To make one edit and stop.
-    Edit,
+    Edit {
+        /// The task of the step in hand that the edit counts for.
+        stands_for: Option<TaskId>,
+    },
 }
 
 /// Whether the state has channels that a step clears by itself.
@@ -219,17 +225,19 @@ impl<S: State> Machine<S> {
         self.records = position.records;
         self.state = Arc::new(position.state);
         for patch in position.patches {
-            self.apply_patch(&patch);
-            self.patches.push(patch);
+            self.add_patch(patch);
         }
     }
 
-    /// Applies what a caller's command writes, beside the steps. It was checked when it was given.
-    fn apply_patch(&mut self, patch: &Patch<S::Update>) {
-        let updates = patch.output.updates.iter().cloned().collect();
+    /// Takes a caller's command on: its update now, what it starts with the step. It was checked when it was given.
+    fn add_patch(&mut self, patch: Patch<S::Update>) {
+        let output = &patch.output;
         let state = Arc::make_mut(&mut self.state);
-        let applied = state.apply(&self.schema, updates, Moment::Patch, WantUndo::No);
+        let applied = state.apply(&self.schema, output.updates.iter().cloned().collect(), Moment::Patch, WantUndo::No);
         self.ledger.note(S::channels(&self.schema), &applied.changes);
+        let by = extend(self.turn.digest, patch.digest);
+        self.frontier.add_command(&self.topology, &output.goto, &output.sends, by);
+        self.patches.push(patch);
     }
 
     /// Takes an event and decides.
@@ -238,7 +246,13 @@ impl<S: State> Machine<S> {
     /// [`Refusal`] only for [`Event::Start`]: the call is refused, there are no effects, and the machine is of no further use.
     pub fn handle(&mut self, event: Event<S::Update>, mint: Mint<'_>) -> Result<(), Refusal> {
         let flow = match event {
-            Event::Start(start) => self.start(start, mint)?,
+            Event::Start(start) => {
+                let flow = self.start(start, mint)?;
+                if flow.is_ok() {
+                    self.put_ready();
+                }
+                flow
+            }
             Event::Returned { task, output } => self.returned(task, output, mint),
             Event::Retried { task } => {
                 self.retried(task);

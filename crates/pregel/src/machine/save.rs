@@ -16,7 +16,7 @@ use crate::stored::{StoredQuestion, encode_output, without_untracked};
 use crate::topology::Place;
 
 use super::slot::{Phase, PutState};
-use super::{Flow, Machine, Mint, Saving};
+use super::{Flow, Machine, Mint, Purpose, Saving};
 
 /// Whether a border is stored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +76,12 @@ impl<S: State> Machine<S> {
     }
 
     fn encode_args(&self) -> Result<Vec<u8>, Box<End>> {
-        if self.frontier.sends.is_empty() {
+        let pushes = &self.frontier.pushes;
+        if pushes.is_empty() {
             return Ok(Vec::new());
         }
         let args: Vec<Arc<Value>> =
-            self.frontier.sends.iter().map(|send| without_untracked::<S>(&self.schema, &send.arg)).collect();
+            pushes.iter().map(|push| without_untracked::<S>(&self.schema, &push.send.arg)).collect();
         let channel = self.topology.name_of(Place::Start);
         self.settings.codec.encode(&args).map_err(|error| {
             let channel = superstep_checkpoint::ChannelName::new(channel.as_str());
@@ -99,7 +100,7 @@ impl<S: State> Machine<S> {
                 .iter()
                 .map(|pull| PlannedTask { node: name(pull.node), by_command: pull.by_command })
                 .collect(),
-            sends: frontier.sends.iter().map(|send| name(send.node)).collect(),
+            sends: frontier.pushes.iter().map(|push| name(push.send.node)).collect(),
             arrivals: frontier
                 .arrivals
                 .iter()
@@ -127,19 +128,34 @@ impl<S: State> Machine<S> {
 
     /// Puts one result on the checkpoint in hand.
     pub(super) fn put_result(&mut self, task: TaskId, node: NodeName, bytes: Vec<u8>) {
-        let write = DraftWrite { task, node, kind: WriteKind::Result, path: CallPath::default(), bytes };
-        self.put_writes(vec![write]);
+        if self.settings.saving != Saving::Never {
+            let write = DraftWrite { task, node, kind: WriteKind::Result, path: CallPath::default(), bytes };
+            self.put_writes(vec![write]);
+        }
     }
 
-    fn put_writes(&mut self, writes: Vec<DraftWrite>) {
+    pub(super) fn put_writes(&mut self, writes: Vec<DraftWrite>) {
         if let (Some(on), false) = (self.line.current, writes.is_empty()) {
             self.puts.push_back(Put::Writes { on, writes });
         }
     }
 
-    pub(super) fn put_results_of_start(&mut self) {
-        if self.settings.saving == Saving::EveryStep {
-            self.flush_writes();
+    /// Puts the results that ride in the commit of the next border.
+    pub(super) fn put_results(&mut self) {
+        match self.purpose {
+            Purpose::Run if self.settings.saving == Saving::EveryStep => self.flush_writes(),
+            Purpose::Run => {}
+            Purpose::Edit { stands_for } => self.put_edit(stands_for),
+        }
+    }
+
+    /// An edit is recorded as the result of the task it stands for.
+    fn put_edit(&mut self, stands_for: Option<TaskId>) {
+        let Some(slot) = self.slots.first_mut() else { return };
+        let put = std::mem::replace(&mut slot.put, PutState::Done);
+        let node = self.topology.name_of(slot.place).clone();
+        if let (Some(task), PutState::Due(bytes)) = (stands_for, put) {
+            self.put_result(task, node, bytes);
         }
     }
 
@@ -148,16 +164,11 @@ impl<S: State> Machine<S> {
         let stored = self.patches.len() - std::mem::take(&mut self.unput_patches);
         let mut writes = Vec::new();
         for (number, patch) in self.patches.iter().enumerate().skip(stored) {
-            let bytes = encode_output::<S>(
-                &self.schema,
-                &self.topology,
-                &patch.output,
-                Some(patch.digest),
-                self.settings.codec,
-            )?;
+            let (topology, codec) = (&self.topology, self.settings.codec);
+            let bytes = encode_output::<S>(&self.schema, topology, &patch.output, Some(patch.digest), codec)?;
             writes.push(DraftWrite {
                 task: TaskId::from_bytes([0; 16]),
-                node: self.topology.name_of(Place::Start).clone(),
+                node: topology.name_of(Place::Start).clone(),
                 kind: WriteKind::Patch,
                 path: path_of(&number.to_string()),
                 bytes,
@@ -181,36 +192,43 @@ impl<S: State> Machine<S> {
 
     /// What one task left and is not on its way yet.
     pub(super) fn take_writes(&mut self, index: usize, writes: &mut Vec<DraftWrite>) {
-        let due = match std::mem::replace(&mut self.slots[index].put, PutState::Done) {
-            PutState::Due(bytes) => Some(bytes),
-            PutState::Nothing => None,
-            PutState::Done => return,
-        };
+        let put = std::mem::replace(&mut self.slots[index].put, PutState::Done);
+        if put == PutState::Done {
+            return;
+        }
         let slot = &self.slots[index];
         let node = self.topology.name_of(slot.place).clone();
-        let identity = self.identity_of_slot(slot);
-        let task = identity.id();
+        let task = self.identity_of_slot(slot).id();
         let mut add = |kind, path, bytes| writes.push(DraftWrite { task, node: node.clone(), kind, path, bytes });
-        match (&slot.phase, due) {
-            (_, Some(bytes)) => add(WriteKind::Result, CallPath::default(), bytes),
-            (Phase::Failed { text, .. }, None) => {
+        if let PutState::Due(bytes) = put {
+            add(WriteKind::Result, CallPath::default(), bytes);
+        }
+        match &slot.phase {
+            Phase::Failed { text, .. } => {
                 if let Ok(bytes) = self.settings.codec.encode(text) {
                     add(WriteKind::Error, CallPath::default(), bytes);
                 }
             }
-            (Phase::Asked(questions), None) => {
-                let known = self.records.get(&task).map_or(&[][..], |record| &record.questions);
-                for (order, question) in (0_u32..).zip(questions) {
-                    let answered = u32::try_from(known.len()).unwrap_or(u32::MAX);
-                    if !known.contains(question)
-                        && let Ok(bytes) = encode_question(question, answered + order, self.settings.codec)
-                    {
+            Phase::Asked(questions) => {
+                for (order, question) in self.new_questions(task, questions) {
+                    if let Ok(bytes) = encode_question(question, order, self.settings.codec) {
                         add(WriteKind::Question, path_of(&question.id.to_string()), bytes);
                     }
                 }
             }
             _ => {}
         }
+    }
+
+    /// The questions that are not stored as they are, with their places among all that their task asked.
+    fn new_questions<'q>(
+        &self,
+        task: TaskId,
+        questions: &'q [Question],
+    ) -> impl Iterator<Item = (u32, &'q Question)> + use<'_, 'q, S> {
+        let known = self.records.get(&task).map_or(&[][..], |record| &record.questions);
+        let before = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        (before..).zip(questions).filter(|(_, question)| !known.contains(question))
     }
 
     // ---------------------------------------------------------------- questions carried to a fork
@@ -277,6 +295,9 @@ impl<S: State> Machine<S> {
 
     /// Ends the call: what is not stored yet is put, the thread's standing is told.
     pub(super) fn finish(&mut self, end: End) {
+        if self.purpose != Purpose::Run && !matches!(end, End::Done) {
+            return self.undo_edit(end);
+        }
         let end = self.put_rest().err().map_or(end, |fault| *fault);
         let standing = match &end {
             End::Interrupted => Some(Status::Waiting),
@@ -291,7 +312,23 @@ impl<S: State> Machine<S> {
         self.rest.push_back(Effect::Finish(end));
     }
 
-    fn put_rest(&mut self) -> Flow {
+    /// Ends an edit that did not come about: it leaves nothing.
+    fn undo_edit(&mut self, end: End) {
+        self.puts.clear();
+        self.abandoned.clear();
+        self.rest.push_back(Effect::Finish(end));
+    }
+
+    /// Says that there is work to do, with whatever else a call stores as it begins: so that one left by a dead process
+    /// can be told from one that waits. First, since answers are stored as soon as they are put.
+    pub(super) fn put_ready(&mut self) {
+        if !self.puts.is_empty() {
+            self.puts.push_front(Put::Status { status: Status::Ready, next: self.next_names() });
+        }
+    }
+
+    /// Puts what is not stored yet.
+    pub(super) fn put_rest(&mut self) -> Flow {
         if self.settings.saving == Saving::AtExit && self.line.kept == super::line::Kept::InMemory {
             self.put_checkpoint()?;
         }

@@ -45,7 +45,7 @@ impl<S: State> Machine<S> {
     fn stop_before(&mut self) -> Flow {
         let nodes = self.frontier.pulls.iter().map(|pull| pull.node);
         let nodes: Vec<NodeName> = nodes
-            .chain(self.frontier.sends.iter().map(|send| send.node))
+            .chain(self.frontier.pushes.iter().map(|push| push.send.node))
             .filter(|node| self.settings.before.hold(*node))
             .map(|node| self.topology.name_of(Place::Node(node)).clone())
             .collect();
@@ -177,7 +177,10 @@ impl<S: State> Machine<S> {
         match ended {
             Ended::Finished(output) => self.finish_slot(index, output),
             Ended::Failed(text) => self.fail_slot(index, text, None),
-            Ended::Asked(questions) => self.slots[index].phase = Phase::Asked(questions),
+            Ended::Asked(questions) => {
+                self.take_back(index);
+                self.slots[index].phase = Phase::Asked(questions);
+            }
         }
         self.task_settled(index, mint)
     }
@@ -192,9 +195,7 @@ impl<S: State> Machine<S> {
         if self.settings.saving == Saving::EveryStep {
             let mut writes = Vec::new();
             self.take_writes(index, &mut writes);
-            if let (Some(on), false) = (self.line.current, writes.is_empty()) {
-                self.puts.push_back(crate::effect::Put::Writes { on, writes });
-            }
+            self.put_writes(writes);
         }
         self.emit_ended(index);
         Ok(())
@@ -232,17 +233,21 @@ impl<S: State> Machine<S> {
 
     pub(super) fn fail_slot(&mut self, index: usize, text: String, fault: Option<TaskFault>) {
         self.take_back(index);
-        self.slots[index].phase = Phase::Failed { text, fault };
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Failed { text, fault };
+        if slot.put == PutState::Done {
+            slot.put = PutState::Nothing; // the input is stored, that its routers failed is not
+        }
     }
 
     fn blame(&self, index: usize) -> SmallVec<[NodeName; 1]> {
         let place = self.slots[index].place;
-        let caller = place == Place::Start || self.purpose == Purpose::Edit;
+        let caller = place == Place::Start || self.purpose != Purpose::Run;
         if caller { SmallVec::new() } else { SmallVec::from_elem(self.topology.name_of(place).clone(), 1) }
     }
 
     fn emit_ended(&mut self, index: usize) {
-        if self.slots[index].place == Place::Start || self.purpose == Purpose::Edit {
+        if self.slots[index].place == Place::Start || self.purpose != Purpose::Run {
             return;
         }
         match &self.slots[index].phase {
@@ -265,11 +270,20 @@ impl<S: State> Machine<S> {
     fn emit_asked(&mut self, index: usize, questions: Vec<Question>) {
         if self.settings.watch.updates {
             let task = self.info_of_slot(&self.slots[index]);
-            self.rest.push_back(Effect::Emit(Signal::Asked { task, questions: questions.clone() }));
+            self.rest.push_back(Effect::Emit(Signal::Asked { task, questions }));
         }
-        if self.settings.watch.values {
-            let state = Arc::clone(&self.state);
-            self.rest.push_back(Effect::Emit(Signal::Values { state, questions }));
+    }
+
+    /// Shows the questions of the step beside the state: once all its tasks ended, so that they come in task order.
+    pub(super) fn emit_questions(&mut self) {
+        if !self.settings.watch.values {
+            return;
+        }
+        for slot in &self.slots {
+            if let Phase::Asked(questions) = &slot.phase {
+                let (state, questions) = (Arc::clone(&self.state), questions.clone());
+                self.rest.push_back(Effect::Emit(Signal::Values { state, questions }));
+            }
         }
     }
 

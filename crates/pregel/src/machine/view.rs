@@ -8,10 +8,11 @@ use superstep_checkpoint::{CheckpointId, Digest, LineageId, NodeName, QuestionId
 
 use crate::effect::{Effect, TaskIndex};
 use crate::identity::{TaskIdentity, TaskPath, TurnIdentity};
+use crate::output::TaskOutput;
 use crate::question::Question;
 use crate::signal::{Signal, TaskAhead, TaskInfo};
 use crate::state::State;
-use crate::topology::{Place, Topology};
+use crate::topology::{Place, START, Topology};
 
 use super::Machine;
 use super::slot::{Phase, Slot};
@@ -31,7 +32,7 @@ pub struct TaskView {
     pub step: Step,
 }
 
-/// Work of an earlier turn that a new one left behind.
+/// A task of a step that a new input or an edit left behind.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Abandoned {
@@ -39,8 +40,19 @@ pub struct Abandoned {
     pub task: TaskId,
     /// Its node.
     pub node: NodeName,
+    /// How far it was.
+    pub progress: Progress,
     /// The questions it had open.
     pub questions: Vec<Question>,
+}
+
+/// How far a task was that was left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It finished; what it wrote is lost, since its step did not end.
+    Finished,
+    /// It had not run, or failed, or asked.
+    Unfinished,
 }
 
 /// A task of the frontier.
@@ -66,13 +78,13 @@ impl<S: State> Machine<S> {
             by_command: pull.by_command,
             arg: None,
         });
-        let sends = (0_u32..).zip(&self.frontier.sends).map(|(index, send)| Planned {
-            place: Place::Node(send.node),
+        let pushes = (0_u32..).zip(&self.frontier.pushes).map(|(index, push)| Planned {
+            place: Place::Node(push.send.node),
             path: TaskPath::Push(index),
-            by_command: None,
-            arg: Some(&send.arg),
+            by_command: push.by_command,
+            arg: Some(&push.send.arg),
         });
-        start.into_iter().chain(pulls).chain(sends)
+        start.into_iter().chain(pulls).chain(pushes)
     }
 
     pub(super) fn identity_of(&self, place: Place, path: TaskPath, by_command: Option<Digest>) -> TaskIdentity {
@@ -113,17 +125,23 @@ impl<S: State> Machine<S> {
         found
     }
 
-    /// Tasks of the frontier that have not finished.
-    pub(super) fn unfinished(&self) -> Vec<Abandoned> {
-        let mut left = Vec::new();
-        for task in self.planned() {
+    /// The tasks of the frontier, as left behind.
+    pub(super) fn left_behind(&self) -> Vec<Abandoned> {
+        let left = self.planned().into_iter().map(|task| {
+            let progress = if self.finished(&task).is_some() { Progress::Finished } else { Progress::Unfinished };
             let record = self.records.get(&task.id);
-            if record.is_none_or(|record| record.result.is_none()) {
-                let questions = record.map(|record| record.open().cloned().collect()).unwrap_or_default();
-                left.push(Abandoned { task: task.id, node: task.node, questions });
-            }
+            let questions = record.map(|record| record.open().cloned().collect()).unwrap_or_default();
+            Abandoned { task: task.id, node: task.node, progress, questions }
+        });
+        left.collect()
+    }
+
+    /// What a task of the frontier wrote, if it finished. The input that waits at the start is no result.
+    pub(super) fn finished(&self, task: &TaskInfo) -> Option<&Arc<TaskOutput<S::Update>>> {
+        if task.node == START {
+            return None;
         }
-        left
+        self.records.get(&task.id)?.result.as_ref()
     }
 
     pub(super) fn emit_checkpoint(&mut self) {
@@ -154,7 +172,8 @@ impl<S: State> Machine<S> {
     /// The names of the nodes that come next, without those that finished.
     pub(super) fn next_names(&self) -> Vec<NodeName> {
         if self.slots.is_empty() {
-            return self.planned_tasks().map(|task| self.topology.name_of(task.place).clone()).collect();
+            let open = self.planned().into_iter().filter(|task| self.finished(task).is_none());
+            return open.map(|task| task.node).collect();
         }
         let open = self.slots.iter().filter(|slot| !matches!(slot.phase, Phase::Finished { .. }));
         open.map(|slot| self.topology.name_of(slot.place).clone()).collect()
@@ -247,8 +266,8 @@ impl<S: State> Machine<S> {
         let waits = self.frontier.arrivals.iter().map(|(join, arrived)| {
             let join = self.topology.join(*join);
             let missing = join.sources.iter().filter(|source| !arrived.contains(source));
-            (name(join.target), missing.map(|source| name(*source)).collect())
+            (name(join.target), missing.map(|source| name(*source)).collect::<Vec<_>>())
         });
-        waits.collect()
+        waits.filter(|(_, missing)| !missing.is_empty()).collect()
     }
 }

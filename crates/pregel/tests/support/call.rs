@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use superstep_checkpoint::{CheckpointId, Expect};
-use superstep_pregel::{
-    DynState, DynUpdate, Effect, End, Event, Machine, Put, Refusal, Settings, Signal, TaskIndex,
-};
+use superstep_pregel::{DynState, DynUpdate, Effect, End, Event, Machine, Put, Refusal, Settings, Signal, TaskIndex};
 
 use super::thread::Thread;
 

@@ -83,11 +83,12 @@ impl Reading {
         };
         self.schema = add(std::mem::take(&mut self.schema), words.next().unwrap());
         match words.next() {
-            None => self.open.push(name.to_owned()),
-            Some("closed") => {}
+            Some("closed") => return,
             Some("ephemeral") => self.schema = std::mem::take(&mut self.schema).kind(Kind::Ephemeral),
             Some(other) => panic!("no kind {other}"),
+            None => {}
         }
+        self.open.push(name.to_owned());
     }
 
     fn place(&mut self, line: &str) {

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use superstep_checkpoint::{AnswerToken, At, CheckpointId, Codec, RunId, RunStamp};
 use superstep_pregel::{
-    Answers, Edit, Ended, Event, Input, Machine, Patch, Pauses, Question, QuestionKey, Routing, Saving,
-    Settings, SnapshotKind, Start, TaskIndex, Topology, Watch, digest,
+    Answers, Edit, Ended, Event, Input, Machine, Patch, Pauses, Question, QuestionKey, Routing, Saving, Settings,
+    SnapshotKind, Start, TaskIndex, Topology, Watch, digest,
 };
 use superstep_pregel::{DynState, DynUpdate};
 
@@ -74,12 +74,7 @@ type Options = BTreeMap<String, String>;
 impl World {
     fn new(graph: &str, words: &[String]) -> Self {
         let graph = Arc::new(Graph::parse(graph));
-        Self {
-            thread: Thread::new(&graph),
-            call: None,
-            names: Names::default(),
-            defaults: words::options(words).1,
-        }
+        Self { thread: Thread::new(&graph), call: None, names: Names::default(), defaults: words::options(words).1 }
     }
 
     fn command(&mut self, words: &[String]) -> String {
@@ -91,10 +86,11 @@ impl World {
             ("state", rest) => self.state(rest, &mut text),
             ("history", _) => self.history(&mut text),
             ("stored", rest) => self.stored(rest, &mut text),
-            (verb @ ("end" | "routes" | "retry" | "fail" | "ask"), rest) => {
-                let event = self.event(verb, rest);
-                self.tell(event, &mut text);
-            }
+            (verb @ ("end" | "routes" | "retry" | "fail" | "ask"), rest) => match self.event(verb, rest) {
+                Some(event) => self.tell(event, &mut text),
+                None => text.push_str("MISTAKE: no such task runs"),
+            },
+            _ if self.call.is_some() => text.push_str("MISTAKE: a call is under way"),
             (verb, rest) => self.start(verb, rest, &options, &mut text),
         }
         if text.is_empty() { "ok".to_owned() } else { text }
@@ -103,9 +99,11 @@ impl World {
     // ---------------------------------------------------------------- calls
 
     fn start(&mut self, verb: &str, words: &[String], options: &Options, text: &mut String) {
-        assert!(self.call.is_none(), "a call is under way");
         let start = self.parse_start(verb, words, options);
         let at = options.get("at").map(|name| checkpoint(name));
+        if at.is_some_and(|id| self.thread.view(At::Id(id)).found.is_none()) {
+            return text.push_str("MISTAKE: no such checkpoint");
+        }
         let mut call = Call::new(&self.thread, settings(&self.thread.graph.topology, options), at);
         call.dies_after = options.get("dies-after").map(|effects| effects.parse().unwrap());
         self.call = Some(call);
@@ -186,13 +184,13 @@ impl World {
 
     // ---------------------------------------------------------------- events
 
-    fn event(&self, verb: &str, words: &[String]) -> Event<DynUpdate> {
-        let call = self.call.as_ref().expect("no call is under way");
+    fn event(&self, verb: &str, words: &[String]) -> Option<Event<DynUpdate>> {
+        let call = self.call.as_ref()?;
         let topology = &self.thread.graph.topology;
-        let task = task(&self.thread.graph, &call.machine, &words[0]);
+        let task = task(&self.thread.graph, &call.machine, &words[0])?;
         let rest = &words[1..];
         let view = call.machine.task(task);
-        match verb {
+        Some(match verb {
             "end" if topology.routing(view.place) == Routing::Routed => {
                 Event::Returned { task, output: words::output(topology, rest) }
             }
@@ -207,7 +205,7 @@ impl World {
                 };
                 Event::TaskEnded { task, ended: Ended::Asked(rest.iter().map(question).collect()) }
             }
-        }
+        })
     }
 
     // ---------------------------------------------------------------- looking
@@ -239,7 +237,7 @@ impl World {
 
     fn stored(&mut self, words: &[String], text: &mut String) {
         let at = words.first().map_or(At::Head, |name| At::Id(checkpoint(name)));
-        for value in self.thread.view(at).found.unwrap().values {
+        for value in self.thread.view(at).found.map(|found| found.values).unwrap_or_default() {
             let parts = value.parts.iter().map(|part| String::from_utf8(part.bytes[3..].to_vec()).unwrap());
             text.push_str(&format!("{}: {}\n", value.channel, parts.collect::<Vec<_>>().join(" + ")));
         }
@@ -254,7 +252,7 @@ fn checkpoint(name: &str) -> CheckpointId {
     checkpoint_id(name[1..].parse().unwrap())
 }
 
-fn task(graph: &Graph, machine: &Machine<DynState>, name: &str) -> TaskIndex {
+fn task(graph: &Graph, machine: &Machine<DynState>, name: &str) -> Option<TaskIndex> {
     let named = |index: &TaskIndex| {
         let view = machine.task(*index);
         task_name(graph.name(view.place), view.path) == place_name(name)
@@ -262,7 +260,7 @@ fn task(graph: &Graph, machine: &Machine<DynState>, name: &str) -> TaskIndex {
     let count = u32::try_from(machine.task_count()).unwrap();
     // An edit has one task, which only its routers need.
     let only = (count == 1).then_some(TaskIndex(0));
-    (0..count).map(TaskIndex).find(named).or(only).unwrap_or_else(|| panic!("no task {name}"))
+    (0..count).map(TaskIndex).find(named).or(only)
 }
 
 /// A question's key and payload.

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use superstep_checkpoint::{CheckpointId, Digest, LineageId, PartKind, Plan, QuestionId, TaskId, Turn, WriteKind};
 use superstep_pregel::{
-    DraftCheckpoint, DraftWrite, DynState, End, Freshness, Machine, Put, Question, QuestionKey, Signal, Snapshot,
-    TaskEnd, TaskIndex, TaskInfo, TaskInput, TaskOutput, TaskPath,
+    DraftCheckpoint, DraftWrite, DynState, End, Freshness, Machine, Progress, Put, Question, QuestionKey, Signal,
+    Snapshot, TaskEnd, TaskIndex, TaskInfo, TaskInput, TaskOutput, TaskPath,
 };
 use superstep_pregel::{DynUpdate, State};
 
@@ -265,7 +265,8 @@ impl Teller<'_> {
         for left in machine.abandoned() {
             let task = self.names.task(left.task);
             let asked = self.asked(&left.questions);
-            self.line(format!("  abandoned {} {task}{asked}", left.node));
+            let done = if left.progress == Progress::Finished { " (finished)" } else { "" };
+            self.line(format!("  abandoned {} {task}{done}{asked}", left.node));
         }
         for (target, missing) in machine.waiting_edges() {
             self.line(format!("  {target} waits for {}", list(missing)));
