@@ -227,7 +227,10 @@ pub fn masked(error: &serde_json::Error) -> String {
         serde_json::error::Category::Eof => "it ends too early",
         serde_json::error::Category::Io => "it cannot be read",
     };
-    format!("{what} (line {}, column {})", error.line(), error.column())
+    match error.line() {
+        0 => what.to_owned(), // it was read from a value, not from text
+        line => format!("{what} (line {line}, column {})", error.column()),
+    }
 }
 
 #[cfg(test)]

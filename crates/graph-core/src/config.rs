@@ -37,6 +37,12 @@ pub enum PauseAt {
     Nodes(Vec<String>),
 }
 
+impl From<&str> for PauseAt {
+    fn from(node: &str) -> Self {
+        Self::Nodes(vec![node.to_owned()])
+    }
+}
+
 impl<N: Into<String>, const K: usize> From<[N; K]> for PauseAt {
     fn from(nodes: [N; K]) -> Self {
         Self::Nodes(nodes.into_iter().map(Into::into).collect())

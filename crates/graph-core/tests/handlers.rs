@@ -396,7 +396,7 @@ async fn what_a_node_lacks_fails_its_task() {
     let text = node_failure(async |_: Arg<u8>| ()).await;
     assert_eq!(text, "the node wants a u8 from a Send, but an edge started it");
     let graph = builder().node("n", async |_: Arg<u8>| ()).branch(START, || Dispatch::to("n", "seven"));
-    assert_eq!(failure(graph).await, "what the Send carried is not a u8: another type was expected (line 0, column 0)");
+    assert_eq!(failure(graph).await, "what the Send carried is not a u8: another type was expected");
 }
 
 #[tokio::test]
