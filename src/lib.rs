@@ -31,7 +31,7 @@ pub use superstep_graph_core::{
 };
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
-pub use superstep_graph_macros::State;
+pub use superstep_graph_macros::{State, node};
 pub use superstep_pregel::{
     DynSchema, DynSchemaBuilder, DynState, DynUpdate, END, InvalidSchema, InvalidUpdate, LoadError, LoadReason,
     NotAnObject, Question, QuestionKey, START, State, Why, Write, reduce,
@@ -45,6 +45,7 @@ pub mod checkpoint {
 /// What the macros refer to. Not public API.
 #[doc(hidden)]
 pub mod __macro {
+    pub use superstep_graph_core::__private as assert;
     pub use superstep_graph_core::__state_glue as state_glue;
     pub use superstep_pregel as pregel;
 }

@@ -1,5 +1,6 @@
 //! `derive(State)` and `#[node]` for superstep. Use them through the crate `superstep`.
 
+mod node;
 mod state;
 
 use proc_macro::TokenStream;
@@ -67,4 +68,29 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(State, attributes(state, reducer))]
 pub fn derive_state(input: TokenStream) -> TokenStream {
     state::derive(input.into()).into()
+}
+
+/// Says which part of a function does not fit a node, at that part.
+///
+/// Whether a function is a node of a graph is seen where it is given to the graph, and there the compiler can only say
+/// that it is not. With this attribute each parameter, the result and the future are looked at by themselves. It leaves
+/// the function as it is and costs nothing at run time, so it may stay.
+///
+/// ```
+/// use std::sync::Arc;
+/// use superstep::{DynState, DynUpdate, NodeResult, Runtime, node};
+///
+/// #[node(DynState)]
+/// async fn approve(state: Arc<DynState>, rt: Runtime) -> NodeResult<DynUpdate> {
+///     let yes: bool = rt.interrupt(&state["amount"])?;
+///     Ok(DynUpdate::new().set("approved", yes))
+/// }
+/// ```
+///
+/// `#[node(State, blocking)]` is for functions that become nodes with `blocking(f)`. A parameter or result written as
+/// `impl Trait` is not looked at. `#[node(State, crate = "path")]` says where the crate `superstep` is, if not at
+/// `::superstep`.
+#[proc_macro_attribute]
+pub fn node(attr: TokenStream, item: TokenStream) -> TokenStream {
+    node::expand(attr.into(), &item.into()).into()
 }
