@@ -1,10 +1,10 @@
 //! Questions and answers.
 
-use superstep_checkpoint::{Answer, At, FoundHead, NamespaceKey, Write, WriteKind};
+use superstep_checkpoint::{Answer, At, CallPath, FoundHead, NamespaceKey, Write, WriteKind};
 
 use crate::sample::{
-    after, answer, answered, ask, empty, fenced, first, id, invalid, moved, namespace, point, question, record, result,
-    root, token,
+    after, answer, answered, ask, empty, fenced, first, id, invalid, moved, namespace, node, point, question, record,
+    result, root, task, token,
 };
 use crate::test_store::TestStore;
 
@@ -25,9 +25,15 @@ async fn answers(store: &TestStore, key: &NamespaceKey, n: u64) -> Vec<Write> {
 pub async fn an_answer_is_recorded_on_the_checkpoint_of_its_question(store: TestStore) {
     let key = asked(&store).await;
     store.apply(after(&key, 1).answer(answer(1, 1, 1, 7))).await;
-    let recorded = answers(&store, &key, 1).await;
-    assert_eq!(recorded, [answer(1, 1, 1, 7).write()]);
-    assert_eq!(recorded[0].path.as_str(), question(1).to_string());
+    let bytes = [token(7).as_bytes().as_slice(), b"yes"].concat();
+    let expected = Write {
+        task: task(1),
+        node: node("node"),
+        kind: WriteKind::Answer,
+        path: CallPath::new(question(1).to_string()).unwrap(),
+        bytes: bytes.into(),
+    };
+    assert_eq!(answers(&store, &key, 1).await, [expected]);
 }
 
 /// How an answer whose commit was in doubt is recognised.

@@ -20,7 +20,8 @@ pub async fn a_position_before_the_last_is_invalid(store: TestStore) {
     let key = root("t");
     store.apply(first(&key).put(point(5))).await;
     invalid(&store.refuse(after(&key, 5).put(point(3))).await);
-    invalid(&store.refuse(after(&key, 5).put(point(6)).put(point(4))).await);
+    invalid(&store.refuse(after(&key, 5).put(point(8)).put(point(4))).await);
+    invalid(&store.refuse(after(&key, 5).put(point(8)).put(point(7))).await);
     assert_eq!(store.view(&key, At::Head).await.namespace.unwrap().last_seq, Seq(5));
 }
 
@@ -143,6 +144,8 @@ pub async fn a_commit_wrong_in_itself_is_invalid_before_it_is_stale_or_fenced(st
     let key = root("t");
     store.apply(first(&key).put(point(1)).put(point(2))).await;
     invalid(&store.refuse(after(&key, 1).writes(7, [result(1, "r")])).await);
+    invalid(&store.refuse(after(&key, 1).put(point(3).seq(0))).await);
+    invalid(&store.refuse(after(&key, 1).put(point(3)).put(point(3).seq(4))).await);
     store.apply(after(&key, 2).claim(1)).await;
     invalid(&store.refuse(after(&key, 2).writes(7, [result(1, "r")])).await);
 }
