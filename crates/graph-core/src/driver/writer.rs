@@ -132,7 +132,7 @@ impl<S: State> Writer<S> {
         });
     }
 
-    /// Waits for the commit on its way; starts the next when it is done.
+    /// Waits for one commit: the one on its way, or else the next.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, events: Option<&Events<S>>) -> Poll<Result<(), CommitError>> {
         self.start();
         let Some(in_flight) = &mut self.in_flight else { return Poll::Ready(Ok(())) };
@@ -147,7 +147,7 @@ impl<S: State> Writer<S> {
         if let Some(events) = events {
             self.release(events);
         }
-        self.start();
+        // The next is not started here: while the run can go on, more may join it.
         Poll::Ready(Ok(()))
     }
 
