@@ -2,6 +2,7 @@
 //!
 //! * [`conformance!`] runs every case of the contract against a store: one `#[test]` a case.
 //! * [`Faulty`] is a store that fails on purpose, [`Recording`] one that remembers every call; both wrap another.
+//! * [`crash_at_every_point`] disturbs a scenario at every one of its calls.
 //! * [`sample`] builds keys, checkpoints and commits in few words.
 //!
 //! # Testing a store
@@ -28,6 +29,7 @@
 //! A new case is written in a chapter of [`spec`] and added to the list in `cases.rs`; it then reaches every store.
 
 mod cases;
+mod crash;
 mod faulty;
 mod recording;
 mod splitmix;
@@ -41,6 +43,7 @@ pub mod spec;
 mod factory;
 
 pub use cases::CASES;
+pub use crash::{CrashPoint, CrashReport, Mishap, crash_at_every_point};
 pub use factory::StoreFactory;
 pub use faulty::{Fault, Faulty};
 pub use recording::{Call, CommitCall, CommitOutcome, Counts, OpSummary, Recording};
