@@ -66,7 +66,8 @@ pub trait Checkpointer: Send + Sync + Debug + 'static {
         Abilities::default()
     }
 
-    /// Whose threads this handle reaches. Keys of another tenant are refused.
+    /// Whose threads calls through this handle are about, the default tenant unless it is a [`Tenant`] handle, which also
+    /// refuses keys of every other.
     fn tenant_id(&self) -> TenantId {
         TenantId::default()
     }
