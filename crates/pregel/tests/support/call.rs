@@ -21,6 +21,8 @@ pub(crate) enum Done {
 /// A call under way.
 pub(crate) struct Call {
     pub(crate) machine: Machine<DynState>,
+    /// The checkpoint on which it began.
+    pub(crate) begun_on: Option<CheckpointId>,
     head: Expect,
     queue: Vec<Put>,
     /// After so many effects the process dies.
@@ -36,7 +38,8 @@ impl Call {
         let (ground, head) = thread.ground(at);
         let graph = &thread.graph;
         let machine = Machine::new(Arc::clone(&graph.topology), Arc::clone(&graph.schema), settings, ground);
-        Self { machine, head, queue: Vec::new(), dies_after: None, performed: 0, twice: false }
+        let begun_on = machine.checkpoint();
+        Self { machine, begun_on, head, queue: Vec::new(), dies_after: None, performed: 0, twice: false }
     }
 
     pub(crate) fn is_dead(&self) -> bool {

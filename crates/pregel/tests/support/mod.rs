@@ -3,6 +3,10 @@
 
 pub(crate) mod call;
 pub(crate) mod graph;
+pub(crate) mod model;
+pub(crate) mod random;
+pub(crate) mod rng;
+pub(crate) mod runner;
 pub(crate) mod script;
 pub(crate) mod text;
 pub(crate) mod thread;
