@@ -63,7 +63,7 @@ impl SqliteOptions {
     /// changed; more than 24 days count as 24 days.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.busy_timeout = timeout.min(Duration::from_secs(24 * 86_400));
+        self.busy_timeout = timeout.min(Duration::from_hours(24 * 24));
         self
     }
 

@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Error, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Error, SqliteConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::config::{SqliteOptions, Synchronous};
-use crate::query;
+
+/// After how many pages (of 4 KiB) the write-ahead log is copied into the file. More than SQLite's 1,000: each copy costs
+/// two flushes, and a page that changes with every step is then copied once in so many.
+const LOG_PAGES: &str = "4000";
 
 /// Opens connections to one file.
 #[derive(Clone, Debug)]
@@ -38,18 +41,14 @@ impl Connector {
         self.options.clone().read_only(true).connect().await
     }
 
-    /// A connection that may write, without the statements of a store.
-    pub(crate) async fn plain_writer(&self) -> Result<SqliteConnection, Error> {
-        let synchronous = match self.synchronous {
-            Synchronous::Full => SqliteSynchronous::Full,
-            Synchronous::Normal => SqliteSynchronous::Normal,
-        };
-        self.options.clone().synchronous(synchronous).connect().await
-    }
-
     pub(crate) async fn writer(&self) -> Result<SqliteConnection, Error> {
-        let mut connection = self.plain_writer().await?;
-        sqlx::raw_sql(query::PREPARE_WRITER).execute(&mut connection).await?;
+        let options = self.options.clone().pragma("wal_autocheckpoint", LOG_PAGES);
+        let options = match self.synchronous {
+            // Where the system's flush does not reach the disk (macOS), the one that does is asked for.
+            Synchronous::Full => options.synchronous(SqliteSynchronous::Full).pragma("fullfsync", "ON"),
+            Synchronous::Normal => options.synchronous(SqliteSynchronous::Normal),
+        };
+        let mut connection = options.connect().await?;
         if let Some(bytes) = self.max_bytes {
             limit_size(&mut connection, bytes).await?;
         }
@@ -59,9 +58,9 @@ impl Connector {
 
 async fn limit_size(connection: &mut SqliteConnection, bytes: u64) -> Result<(), Error> {
     let page: i64 = sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut *connection).await?;
-    let pages = (bytes / u64::try_from(page.max(1)).unwrap_or(4096)).max(1);
-    let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
-    sqlx::raw_sql(limit).execute(connection).await?;
+    let pages = bytes / u64::try_from(page).unwrap_or_default().max(1);
+    let limit = format!("PRAGMA max_page_count = {}", pages.clamp(1, u64::from(u32::MAX) - 1));
+    sqlx::raw_sql(AssertSqlSafe(limit)).execute(connection).await?;
     Ok(())
 }
 
@@ -74,11 +73,12 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(connector: Connector, most: usize, first: SqliteConnection) -> Self {
-        Self { connector, permits: Semaphore::new(most), idle: Mutex::new(vec![first]) }
+    pub(crate) fn new(connector: Connector, most: usize) -> Self {
+        let most = most.min(Semaphore::MAX_PERMITS);
+        Self { connector, permits: Semaphore::new(most), idle: Mutex::default() }
     }
 
-    /// A connection of one's own; [give it back](Reader::give_back) unless it is broken.
+    /// A connection of one's own, until it is dropped.
     pub(crate) async fn take(&self) -> Result<Reader<'_>, Error> {
         let permit = self.permits.acquire().await.map_err(|_| Error::PoolClosed)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -86,7 +86,12 @@ impl Readers {
             Some(connection) => connection,
             None => self.connector.reader().await?,
         };
-        Ok(Reader { readers: self, connection, _permit: permit })
+        Ok(Reader { readers: self, connection: Some(connection), _permit: permit })
+    }
+
+    /// Takes in a connection that is open already.
+    pub(crate) fn keep(&self, connection: SqliteConnection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 
     pub(crate) fn take_idle(&self) -> Vec<SqliteConnection> {
@@ -94,17 +99,31 @@ impl Readers {
     }
 }
 
-/// A reading connection in use.
+/// A reading connection in use. Goes back when dropped, also in the middle of a read: each is one statement, and the
+/// connection's thread ends it before it takes the next.
 #[derive(Debug)]
 pub(crate) struct Reader<'p> {
     readers: &'p Readers,
-    pub(crate) connection: SqliteConnection,
+    connection: Option<SqliteConnection>,
     _permit: SemaphorePermit<'p>,
 }
 
 impl Reader<'_> {
-    pub(crate) fn give_back(self) {
-        self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.connection);
+    pub(crate) fn connection(&mut self) -> Result<&mut SqliteConnection, Error> {
+        self.connection.as_mut().ok_or(Error::PoolClosed)
+    }
+
+    /// Drops a connection that is of no more use.
+    pub(crate) fn discard(&mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.readers.keep(connection);
+        }
     }
 }
 

@@ -24,6 +24,7 @@
 //! scheduled, and a commit whose future is dropped is either applied or not, with nothing left open. A read is one
 //! statement as well, and so sees one state of the file.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![allow(clippy::doc_markdown, reason = "SQLite is a name, not code")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod config;
@@ -38,6 +39,7 @@ mod request;
 mod row;
 mod schema;
 mod store;
+mod writer;
 
 pub use config::{SqliteOptions, Synchronous};
 pub use store::Sqlite;

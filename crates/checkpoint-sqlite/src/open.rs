@@ -6,14 +6,21 @@ use std::time::{Duration, Instant};
 
 use sqlx::{Error, SqliteConnection};
 use superstep_checkpoint::{OpenError, StoreError, StoreErrorKind};
+use tokio::sync::Mutex;
 
 use crate::config::SqliteOptions;
 use crate::connect::{Connector, Readers, close};
 use crate::error::{is_locked, store_error};
+use crate::query;
 use crate::schema::{self, APPLICATION_ID, VERSION};
 use crate::store::Sqlite;
+use crate::writer::Writer;
 
 const OPEN: &str = "open";
+
+/// Files are created one after the other. Whoever closes a file drops all locks of the process on it, also those that
+/// SQLite took meanwhile; so nobody opens a file with SQLite while it is being created here.
+static CREATING: Mutex<()> = Mutex::const_new(());
 
 pub(crate) async fn open(options: SqliteOptions) -> Result<Sqlite, OpenError> {
     let what = options.path.display().to_string();
@@ -25,37 +32,42 @@ async fn open_file(options: SqliteOptions) -> Result<Sqlite, StoreError> {
     let connector = Connector::new(&path, &options);
     let deadline = Instant::now() + options.busy_timeout;
     if is_empty(&path)? {
+        let _alone = CREATING.lock().await;
         create_file(&path)?;
     } else {
         refuse_foreign(&connector).await?;
+        refuse_newer(&connector).await?;
     }
-    prepare(&connector, deadline).await?;
-    let writer = connector.writer().await.map_err(fault)?;
-    let reader = connector.reader().await.map_err(fault)?;
-    let readers = Readers::new(connector.clone(), options.readers.get(), reader);
-    Ok(Sqlite::new(connector, writer, readers, options.synchronous))
+    let writer = prepare(&connector, deadline).await?;
+    let readers = Readers::new(connector.clone(), options.readers.get());
+    readers.keep(connector.reader().await.map_err(fault)?);
+    Ok(Sqlite::new(Writer::new(connector, writer), readers, options.synchronous))
+}
+
+/// A connection for the store's writes, to a file that is known to be ours.
+pub(crate) async fn writer(connector: &Connector) -> Result<SqliteConnection, Error> {
+    let mut connection = connector.writer().await?;
+    sqlx::raw_sql(query::PREPARE_WRITER).execute(&mut connection).await?;
+    Ok(connection)
 }
 
 /// The absolute path. SQLite takes some relative ones for something else than a file.
 fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     let path = std::path::absolute(path)
-        .map_err(|error| StoreError::new(StoreErrorKind::Invalid, OPEN, "not a path").with_source(error))?;
-    if path.is_dir() {
-        return Err(StoreError::new(StoreErrorKind::Denied, OPEN, "it is a directory"));
-    }
+        .map_err(|error| StoreError::new(StoreErrorKind::Invalid, OPEN, "this is not a path").with_source(error))?;
     if path.parent().is_some_and(|parent| !parent.is_dir()) {
         return Err(StoreError::new(StoreErrorKind::Denied, OPEN, "its directory does not exist; create it first"));
     }
     Ok(path)
 }
 
-/// Whether there is nothing yet. Asked of the file system: opening and closing a file oneself would drop the locks that
-/// SQLite holds on it in this process.
+/// Whether there is nothing yet. Asked without opening the file, see [`CREATING`].
 fn is_empty(path: &Path) -> Result<bool, StoreError> {
     match path.metadata() {
-        Ok(metadata) => Ok(metadata.len() == 0),
+        Ok(metadata) if metadata.is_file() => Ok(metadata.len() == 0),
+        Ok(_) => Err(StoreError::new(StoreErrorKind::Denied, OPEN, "it is not a file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(denied(error)),
+        Err(error) => Err(io_fault(error)),
     }
 }
 
@@ -68,11 +80,11 @@ fn create_file(path: &Path) -> Result<(), StoreError> {
     match options.open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(denied(error)),
+        Err(error) => Err(io_fault(error)),
     }
 }
 
-fn denied(error: io::Error) -> StoreError {
+fn io_fault(error: io::Error) -> StoreError {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
         _ => StoreErrorKind::Denied,
@@ -80,16 +92,31 @@ fn denied(error: io::Error) -> StoreError {
     StoreError::new(kind, OPEN, error.to_string()).with_source(error)
 }
 
-/// Looks at the header before anything is opened for writing. It says whose the file is even where newer pages stand
-/// in the write-ahead log only, since [`prepare`] marks a file before it gets a log.
+/// Looks whose file it is before anything is opened for writing. The header says it even where newer pages stand in the
+/// write-ahead log only, since a file gets our mark before it gets a log.
 async fn refuse_foreign(connector: &Connector) -> Result<(), StoreError> {
     let mut connection = connector.look().await.map_err(fault)?;
-    let application = schema::application_id(&mut connection).await;
+    let application = schema::application_id(&mut connection).await.map_err(fault);
     close(connection).await;
     match application {
         Ok(APPLICATION_ID) => Ok(()),
         Ok(_) => Err(not_ours()),
-        Err(error) => Err(fault(error)),
+        // Read without a lock, a file that grows right now looks damaged. With the lock it will show.
+        Err(error) if error.kind() == StoreErrorKind::Corrupt => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks at the version with a connection that cannot write: as the last one to close it leaves the log as it is.
+async fn refuse_newer(connector: &Connector) -> Result<(), StoreError> {
+    let mut connection = connector.reader().await.map_err(fault)?;
+    let version = schema::version(&mut connection).await;
+    close(connection).await;
+    match version {
+        Ok(version) if version > VERSION => Err(too_new(version)),
+        Err(error) if is_locked(&error) => Err(fault(error)),
+        // What cannot be read without writing (after a crash, say) is left to the one who may write.
+        _ => Ok(()),
     }
 }
 
@@ -97,9 +124,14 @@ fn not_ours() -> StoreError {
     StoreError::new(StoreErrorKind::NotOurs, OPEN, "it belongs to another application; choose another file")
 }
 
-/// Brings the tables up to date, waiting for others who do the same. SQLite does not wait everywhere: two who change the
-/// journal mode at once are refused at once.
-async fn prepare(connector: &Connector, deadline: Instant) -> Result<(), StoreError> {
+fn too_new(version: i64) -> StoreError {
+    let detail = format!("its tables have version {version}, this code knows {VERSION}; upgrade");
+    StoreError::new(StoreErrorKind::TooNew, OPEN, detail)
+}
+
+/// Brings the tables up to date and gives the store's writer. Waits for others who do the same: SQLite itself does not
+/// wait everywhere, of two who turn the log on at once one is refused at once.
+async fn prepare(connector: &Connector, deadline: Instant) -> Result<SqliteConnection, StoreError> {
     loop {
         match prepare_once(connector).await {
             Err(Refused::Failed(error)) if is_locked(&error) && Instant::now() < deadline => {
@@ -107,7 +139,7 @@ async fn prepare(connector: &Connector, deadline: Instant) -> Result<(), StoreEr
             }
             Err(Refused::Failed(error)) => return Err(fault(error)),
             Err(Refused::Unfit(error)) => return Err(error),
-            Ok(()) => return Ok(()),
+            Ok(writer) => return Ok(writer),
         }
     }
 }
@@ -123,30 +155,41 @@ impl From<Error> for Refused {
     }
 }
 
-async fn prepare_once(connector: &Connector) -> Result<(), Refused> {
-    let mut connection = connector.plain_writer().await?;
-    let done = update(&mut connection).await;
-    close(connection).await;
-    done
+async fn prepare_once(connector: &Connector) -> Result<SqliteConnection, Refused> {
+    let mut connection = connector.writer().await?;
+    match update(&mut connection).await {
+        Ok(()) => Ok(connection),
+        Err(refused) => {
+            close(connection).await;
+            Err(refused)
+        }
+    }
 }
 
 async fn update(connection: &mut SqliteConnection) -> Result<(), Refused> {
-    // IMMEDIATE: the look and the change are one, whoever else opens the file.
+    // IMMEDIATE: the look and the change are one, whoever else opens the file; and who may not write learns it here.
     sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut *connection).await?;
+    let version = ours(connection).await?;
+    schema::migrate(connection, version).await?;
+    sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
+    // After the first tables: so our mark is in the file itself, not only in its log.
+    schema::use_log(connection).await?;
+    sqlx::raw_sql(query::PREPARE_WRITER).execute(connection).await?;
+    Ok(())
+}
+
+/// The version of the tables, 0 where there are none.
+async fn ours(connection: &mut SqliteConnection) -> Result<i64, Refused> {
     let application = schema::application_id(connection).await?;
     let version = schema::version(connection).await?;
-    if application != APPLICATION_ID && (application != 0 || version != 0 || schema::has_tables(connection).await?) {
+    let blank = application == 0 && version == 0 && !schema::has_tables(connection).await?;
+    if application != APPLICATION_ID && !blank {
         return Err(Refused::Unfit(not_ours()));
     }
     if version > VERSION {
-        let detail = format!("its tables have version {version}, this code knows {VERSION}; upgrade");
-        return Err(Refused::Unfit(StoreError::new(StoreErrorKind::TooNew, OPEN, detail)));
+        return Err(Refused::Unfit(too_new(version)));
     }
-    schema::migrate(connection, version).await?;
-    sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
-    // After the first tables: so the mark is in the file itself, not only in its log.
-    schema::use_log(connection).await?;
-    Ok(())
+    Ok(version)
 }
 
 fn fault(error: Error) -> StoreError {

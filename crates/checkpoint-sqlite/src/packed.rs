@@ -6,46 +6,52 @@
 use bytes::Bytes;
 
 /// Takes a packed list apart. `None` where it is not as it should be.
-pub(crate) struct Packed(Bytes);
+pub(crate) struct Packed {
+    list: Bytes,
+    at: usize,
+}
 
 impl Packed {
     pub(crate) fn new(list: Bytes) -> Self {
-        Self(list)
+        Self { list, at: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.at == self.list.len()
     }
 
     pub(crate) fn number<N: TryFrom<u64>>(&mut self) -> Option<N> {
-        let digits = self.0.iter().position(|byte| *byte == b':')?;
-        let number: u64 = std::str::from_utf8(&self.0[..digits]).ok()?.parse().ok()?;
-        self.0 = self.0.slice(digits + 1..);
+        let mut number: u64 = 0;
+        let rest = self.list.get(self.at..)?;
+        let digits = rest.iter().position(|byte| *byte == b':').filter(|digits| *digits > 0)?;
+        for digit in &rest[..digits] {
+            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+            number = number.checked_mul(10)?.checked_add(digit.into())?;
+        }
+        self.at += digits + 1;
         N::try_from(number).ok()
     }
 
     pub(crate) fn id(&mut self) -> Option<[u8; 16]> {
-        self.0.split_to_checked(16)?.as_ref().try_into().ok()
+        self.take(16)?.try_into().ok()
+    }
+
+    pub(crate) fn name<N: for<'n> TryFrom<&'n str>>(&mut self, len: usize) -> Option<N> {
+        N::try_from(std::str::from_utf8(self.take(len)?).ok()?).ok()
     }
 
     /// Shares the memory of the list.
     pub(crate) fn bytes(&mut self, len: usize) -> Option<Bytes> {
-        self.0.split_to_checked(len)
+        let start = self.at;
+        self.take(len)?;
+        Some(self.list.slice(start..self.at))
     }
 
-    pub(crate) fn name<N: for<'n> TryFrom<&'n str>>(&mut self, len: usize) -> Option<N> {
-        let name = self.0.split_to_checked(len)?;
-        N::try_from(std::str::from_utf8(&name).ok()?).ok()
-    }
-}
-
-trait SplitChecked: Sized {
-    fn split_to_checked(&mut self, len: usize) -> Option<Self>;
-}
-
-impl SplitChecked for Bytes {
-    fn split_to_checked(&mut self, len: usize) -> Option<Self> {
-        (len <= self.len()).then(|| self.split_to(len))
+    fn take(&mut self, len: usize) -> Option<&[u8]> {
+        let start = self.at;
+        let taken = self.list.get(start..start.checked_add(len)?)?;
+        self.at = start + len;
+        Some(taken)
     }
 }
 
@@ -72,7 +78,9 @@ mod tests {
         let take = |list: &'static [u8]| Packed::new(Bytes::from_static(list));
         assert_eq!(take(b"").number::<u64>(), None);
         assert_eq!(take(b"12").number::<u64>(), None);
+        assert_eq!(take(b":").number::<u64>(), None);
         assert_eq!(take(b"-1:").number::<u64>(), None);
+        assert_eq!(take(b"18446744073709551616:").number::<u64>(), None);
         assert_eq!(take(b"300:").number::<u8>(), None);
         assert_eq!(take(b"0123456789abcde").id(), None);
         assert_eq!(take(b"ab").bytes(3), None);

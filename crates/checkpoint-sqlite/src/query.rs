@@ -8,7 +8,7 @@
 /// between them, while the task that drives it may wait for its turn or be dropped. One statement has neither cost:
 /// SQLite applies it as a whole or not at all, whatever becomes of the caller.
 pub(crate) const COMMIT: &str =
-    "INSERT INTO superstep_commit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT INTO superstep_commit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Deletes a thread and leaves its tombstone.
 pub(crate) const DELETE: &str = "INSERT INTO superstep_delete VALUES (?, ?, ?)";
@@ -28,12 +28,12 @@ pub(crate) const PREPARE_WRITER: &str = "
 CREATE TEMP VIEW superstep_commit AS SELECT
     NULL AS tenant, NULL AS thread, NULL AS namespace, NULL AS now,
     NULL AS head, NULL AS epoch, NULL AS root_head, NULL AS root_epoch, NULL AS fence_owner, NULL AS fence_epoch,
-    NULL AS raises, NULL AS owns, NULL AS owner, NULL AS releases, NULL AS status, NULL AS next, NULL AS graph,
+    NULL AS raises, NULL AS owner, NULL AS releases, NULL AS status, NULL AS next, NULL AS graph,
     NULL AS first_seq, NULL AS checkpoints, NULL AS parts, NULL AS writes, NULL AS answers, NULL AS bytes;
 
 CREATE TEMP VIEW superstep_apply AS SELECT
     NULL AS tenant, NULL AS thread, NULL AS namespace, NULL AS now,
-    NULL AS raises, NULL AS owns, NULL AS owner, NULL AS status, NULL AS next, NULL AS graph,
+    NULL AS raises, NULL AS owner, NULL AS status, NULL AS next, NULL AS graph,
     NULL AS checkpoints, NULL AS parts, NULL AS writes, NULL AS bytes;
 
 CREATE TEMP TRIGGER superstep_commit_check INSTEAD OF INSERT ON superstep_commit BEGIN
@@ -97,7 +97,7 @@ CREATE TEMP TRIGGER superstep_commit_check INSTEAD OF INSERT ON superstep_commit
     ) WHERE refusal IS NOT NULL;
 
     INSERT INTO superstep_apply VALUES (NEW.tenant, NEW.thread, NEW.namespace, NEW.now,
-        NEW.raises, NEW.owns, NEW.owner, NEW.status, NEW.next, NEW.graph,
+        NEW.raises, NEW.owner, NEW.status, NEW.next, NEW.graph,
         NEW.checkpoints, NEW.parts, NEW.writes, NEW.bytes);
 END;
 
@@ -108,7 +108,7 @@ CREATE TEMP TRIGGER superstep_apply_write INSTEAD OF INSERT ON superstep_apply B
         coalesce(NEW.graph, ''), 0, NEW.now, NEW.now)
     ON CONFLICT (tenant, thread) DO UPDATE SET
         epoch = epoch + deleted + excluded.epoch,
-        owner = iif(NEW.owns, excluded.owner, owner),
+        owner = iif(NEW.raises > 0, excluded.owner, owner),
         status = coalesce(NEW.status, iif(deleted, 'ready', status)),
         next = coalesce(NEW.next, next),
         graph = coalesce(NEW.graph, graph),
@@ -177,7 +177,7 @@ macro_rules! packed {
                 ) FROM channel WHERE name IS NOT NULL
             )
             SELECT CAST(group_concat(
-                v.kind || ':' || octet_length(v.channel) || ':' || octet_length(v.bytes) || ':'
+                format('%d:%d:%d:', v.kind, octet_length(v.channel), octet_length(v.bytes))
                 || v.checkpoint || v.channel || v.bytes, ''
             ) AS BLOB)
             FROM channel CROSS JOIN superstep_value AS v
@@ -190,8 +190,8 @@ macro_rules! packed {
                 ), 0)
         ), (
             SELECT CAST(group_concat(
-                w.kind || ':' || octet_length(w.path) || ':' || octet_length(w.node) || ':' || octet_length(w.bytes)
-                || ':' || w.task || w.path || w.node || w.bytes, ''
+                format('%d:%d:%d:%d:', w.kind, octet_length(w.path), octet_length(w.node), octet_length(w.bytes))
+                || w.task || w.path || w.node || w.bytes, ''
             ) AS BLOB)
             FROM superstep_write AS w
             WHERE w.tenant = ?1 AND w.thread = ?2 AND w.namespace = ?3 AND w.seq = c.seq

@@ -31,7 +31,8 @@ pub(crate) type Bound = Query<'static, sqlx::Sqlite, SqliteArguments>;
 #[derive(Default)]
 pub(crate) struct Request {
     raises: i64,
-    owner: Option<Option<Vec<u8>>>,
+    /// The new holder, where `raises` is not 0.
+    owner: Option<Vec<u8>>,
     releases: bool,
     status: Option<&'static str>,
     next: Option<String>,
@@ -93,8 +94,7 @@ impl Request {
             .bind(fence.map(|fence| fence.owner.as_bytes().to_vec()))
             .bind(fence.map(|fence| epoch_number(fence.epoch)))
             .bind(self.raises)
-            .bind(self.owner.is_some())
-            .bind(self.owner.flatten())
+            .bind(self.owner)
             .bind(self.releases)
             .bind(self.status)
             .bind(self.next)
@@ -148,14 +148,16 @@ impl Request {
     }
 
     fn change_hands(&mut self, owner: Option<Vec<u8>>) {
-        self.owner = Some(owner);
+        self.owner = owner;
         self.raises += 1;
     }
 
     /// Adds content; gives its position for `substr`, which counts from 1.
     fn append(&mut self, content: &[&[u8]]) -> usize {
         let at = self.bytes.len() + 1;
-        content.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        for part in content {
+            self.bytes.extend_from_slice(part);
+        }
         at
     }
 }

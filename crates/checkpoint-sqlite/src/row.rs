@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Decode, Row, Type};
+use sqlx::{Decode, Row, Type, ValueRef};
 use superstep_checkpoint::{
     ChannelName, Checkpoint, CheckpointId, Epoch, NamespaceRow, OwnerId, Part, PartKind, Seq, Status, StoreError,
     StoreErrorKind, StoredCheckpoint, StoredValue, TaskId, ThreadRow, View, Write, WriteKind,
@@ -66,11 +66,8 @@ impl<'r> Cells<'r> {
     }
 
     fn if_there<T>(&self, column: usize, read: fn(&Self) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-        match self.get::<Option<&[u8]>>(column) {
-            Ok(None) => Ok(None),
-            // A number does not decode as bytes, which shows that it is there.
-            _ => read(self).map(Some),
-        }
+        let cell = self.row.try_get_raw(column).map_err(|error| store_error(self.operation, error))?;
+        if cell.is_null() { Ok(None) } else { read(self).map(Some) }
     }
 
     fn thread(&self) -> Result<ThreadRow, StoreError> {

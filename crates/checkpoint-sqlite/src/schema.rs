@@ -117,6 +117,10 @@ async fn mark(connection: &mut SqliteConnection, version: i64) -> Result<(), Err
 
 /// Turns the write-ahead log on. The file remembers it.
 pub(crate) async fn use_log(connection: &mut SqliteConnection) -> Result<(), Error> {
-    sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(connection).await?;
-    Ok(())
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode = WAL").fetch_one(connection).await?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let detail = format!("the file system does not support the write-ahead log (journal mode {mode})");
+    Err(Error::Configuration(detail.into()))
 }

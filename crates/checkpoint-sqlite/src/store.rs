@@ -4,22 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteQueryResult, SqliteRow};
-use sqlx::{Error, SqliteConnection};
+use sqlx::Error;
+use sqlx::sqlite::SqliteRow;
 use superstep_checkpoint::{
     At, CallPath, Checkpointer, Commit, CommitError, Durable, Guarantees, ListQuery, NamespaceKey, OpenError,
     StoreError, StoreInstance, StoredCheckpoint, ThreadKey, View,
 };
-use tokio::sync::{Mutex, MutexGuard};
 
 use crate::config::{SqliteOptions, Synchronous};
-use crate::connect::{Connector, Readers, close};
+use crate::connect::{Readers, close};
 use crate::error::{is_broken, store_error};
 use crate::metadata;
 use crate::query;
 use crate::refusal::refusal;
 use crate::request::{Bound, Request, now};
 use crate::row::Cells;
+use crate::writer::Writer;
 
 /// A store in a SQLite file. Clones share its connections.
 #[derive(Clone)]
@@ -30,9 +30,7 @@ pub struct Sqlite {
 struct Shared {
     instance: StoreInstance,
     synchronous: Synchronous,
-    connector: Connector,
-    /// Empty after the connection broke; the next writer opens another.
-    writer: Mutex<Option<SqliteConnection>>,
+    writer: Writer,
     readers: Readers,
 }
 
@@ -50,20 +48,14 @@ impl Sqlite {
         SqliteOptions::new(path)
     }
 
-    pub(crate) fn new(
-        connector: Connector,
-        writer: SqliteConnection,
-        readers: Readers,
-        synchronous: Synchronous,
-    ) -> Self {
-        let writer = Mutex::new(Some(writer));
-        Self { shared: Arc::new(Shared { instance: StoreInstance::new(), synchronous, connector, writer, readers }) }
+    pub(crate) fn new(writer: Writer, readers: Readers, synchronous: Synchronous) -> Self {
+        Self { shared: Arc::new(Shared { instance: StoreInstance::new(), synchronous, writer, readers }) }
     }
 
     /// Closes all connections in order and waits for their threads. The store may be used again: connections are opened
     /// when needed. Dropping the last clone does the same without waiting.
     pub async fn close(&self) {
-        if let Some(writer) = self.shared.writer.lock().await.take() {
+        if let Some(writer) = self.shared.writer.take_out().await {
             close(writer).await;
         }
         for reader in self.shared.readers.take_idle() {
@@ -71,34 +63,17 @@ impl Sqlite {
         }
     }
 
-    async fn write(&self, statement: Bound) -> Result<SqliteQueryResult, Error> {
-        let mut slot = self.shared.writer.lock().await;
-        let connection = self.connected(&mut slot).await?;
-        let done = statement.execute(connection).await;
-        if done.as_ref().is_err_and(is_broken) {
-            *slot = None;
-        }
-        done
-    }
-
-    async fn connected<'s>(
-        &self,
-        slot: &'s mut MutexGuard<'_, Option<SqliteConnection>>,
-    ) -> Result<&'s mut SqliteConnection, Error> {
-        if slot.is_none() {
-            **slot = Some(self.shared.connector.writer().await?);
-        }
-        slot.as_mut().ok_or(Error::PoolClosed)
-    }
-
     async fn read(&self, operation: &'static str, statement: Bound) -> Result<Vec<SqliteRow>, StoreError> {
-        let fault = |error| store_error(operation, error);
-        let mut reader = self.shared.readers.take().await.map_err(fault)?;
-        let rows = statement.fetch_all(&mut reader.connection).await;
-        if !rows.as_ref().is_err_and(is_broken) {
-            reader.give_back();
+        self.rows(statement).await.map_err(|error| store_error(operation, error))
+    }
+
+    async fn rows(&self, statement: Bound) -> Result<Vec<SqliteRow>, Error> {
+        let mut reader = self.shared.readers.take().await?;
+        let rows = statement.fetch_all(reader.connection()?).await;
+        if rows.as_ref().is_err_and(is_broken) {
+            reader.discard();
         }
-        rows.map_err(fault)
+        rows
     }
 }
 
@@ -114,10 +89,8 @@ impl Checkpointer for Sqlite {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         commit.check_alone()?;
         let statement = Request::new(&commit)?.bind(&commit, sqlx::query(query::COMMIT));
-        match self.write(statement).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(refusal(&commit, error)),
-        }
+        let writing = self.shared.writer.take().await.map_err(|error| store_error("commit", error))?;
+        writing.execute(statement).await.map_err(|error| refusal(&commit, error))
     }
 
     async fn get(&self, key: &NamespaceKey, at: At) -> Result<View, StoreError> {
@@ -149,7 +122,8 @@ impl Checkpointer for Sqlite {
             .bind(key.tenant.as_str().to_owned())
             .bind(key.thread.as_str().to_owned())
             .bind(now());
-        self.write(statement).await.map(drop).map_err(|error| store_error("delete_thread", error))
+        let fault = |error| store_error("delete_thread", error);
+        self.shared.writer.take().await.map_err(fault)?.execute(statement).await.map_err(fault)
     }
 
     fn guarantees(&self) -> Guarantees {

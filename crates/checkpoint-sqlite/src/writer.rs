@@ -1,0 +1,56 @@
+//! The one connection that writes.
+
+use sqlx::{Error, SqliteConnection};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::connect::Connector;
+use crate::error::is_broken;
+use crate::open;
+use crate::request::Bound;
+
+/// Gives the writing connection to one task after the other, in the order in which they come.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    connector: Connector,
+    /// Empty after the connection broke or was closed; the next task opens another.
+    slot: Mutex<Option<SqliteConnection>>,
+}
+
+impl Writer {
+    pub(crate) fn new(connector: Connector, connection: SqliteConnection) -> Self {
+        Self { connector, slot: Mutex::new(Some(connection)) }
+    }
+
+    /// The connection, once it is free. After an error nothing was sent.
+    pub(crate) async fn take(&self) -> Result<Writing<'_>, Error> {
+        let mut slot = self.slot.lock().await;
+        if slot.is_none() {
+            *slot = Some(open::writer(&self.connector).await?);
+        }
+        Ok(Writing { slot })
+    }
+
+    /// Takes the connection out, to be closed.
+    pub(crate) async fn take_out(&self) -> Option<SqliteConnection> {
+        self.slot.lock().await.take()
+    }
+}
+
+/// The writing connection in use.
+#[derive(Debug)]
+pub(crate) struct Writing<'w> {
+    slot: MutexGuard<'w, Option<SqliteConnection>>,
+}
+
+impl Writing<'_> {
+    /// Runs one statement, which is a transaction of its own. If this future is dropped on the way, the connection's
+    /// thread ends the statement all the same, and whoever comes next waits for it there.
+    pub(crate) async fn execute(mut self, statement: Bound) -> Result<(), Error> {
+        let connection = self.slot.as_mut().ok_or(Error::PoolClosed)?;
+        let done = statement.execute(connection).await;
+        if done.as_ref().is_err_and(is_broken) {
+            *self.slot = None;
+        }
+        done.map(drop)
+    }
+}
