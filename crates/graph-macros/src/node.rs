@@ -23,7 +23,7 @@ struct Options {
 impl Parse for Options {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if input.is_empty() {
-            return Err(input.error("name the state of the graph: `#[node(State)]`"));
+            return Err(Error::new(Span::call_site(), "name the state of the graph: `#[node(State)]`"));
         }
         let mut options = Self { state: input.parse()?, blocking: false, root: syn::parse_quote!(::superstep) };
         while !input.is_empty() {

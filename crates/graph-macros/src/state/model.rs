@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, Span};
-use quote::format_ident;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Data, DeriveInput, Error, Fields, Path, Result, Type, Visibility};
 
@@ -40,6 +40,17 @@ pub(super) struct Field {
 }
 
 impl Model {
+    /// The path of the crate `pregel`, at a place of the user's, so that what the compiler says of it points there.
+    pub(super) fn pregel(&self, span: Span) -> TokenStream {
+        let span = span.resolved_at(Span::call_site());
+        let root = &self.root;
+        let path = quote!(#root::__macro::pregel).into_iter().map(|mut token| {
+            token.set_span(span);
+            token
+        });
+        path.collect()
+    }
+
     pub(super) fn read(input: &DeriveInput) -> Result<Self> {
         let root = attr::root(&input.attrs)?;
         if !input.generics.params.is_empty() {

@@ -11,8 +11,8 @@ use super::setter::is_option;
 
 /// The implementations, in a scope of their own.
 pub(super) fn table(model: &Model) -> TokenStream {
-    let Model { state, update, root, fields, .. } = model;
-    let pregel = quote!(#root::__macro::pregel);
+    let Model { state, update, fields, .. } = model;
+    let pregel = model.pregel(Span::call_site());
     let numbered = || fields.iter().enumerate().map(|(at, field)| (Literal::usize_unsuffixed(at), field));
     let impls = numbered().map(|(at, field)| field_impl(model, &pregel, &at, field));
     let typed = typed_impl(model, &pregel);
@@ -21,6 +21,12 @@ pub(super) fn table(model: &Model) -> TokenStream {
         #[allow(clippy::all, clippy::pedantic)]
         const _: () = {
             struct __At<const FIELD: usize>;
+
+            #[automatically_derived]
+            impl #pregel::typed::Owner for #state {
+                type Writes = #update;
+            }
+
             #(#impls)*
             #typed
             #pregel::__impl_state!(#state, #update);
@@ -38,7 +44,7 @@ pub(super) fn table(model: &Model) -> TokenStream {
 fn field_impl(model: &Model, pregel: &TokenStream, at: &Literal, field: &Field) -> TokenStream {
     let Model { state, update, .. } = model;
     let Field { ident, ty, .. } = field;
-    let (function, reducer) = reducer_type(state, pregel, field);
+    let (function, reducer) = reducer_type(model, field);
     quote! {
         #function
 
@@ -68,8 +74,9 @@ fn field_impl(model: &Model, pregel: &TokenStream, at: &Literal, field: &Field) 
 
 /// The reducer as a type, after the item that makes it, if it needs one. It stands where the reducer is named, so that
 /// what the compiler says of it points there.
-fn reducer_type(state: &SynIdent, pregel: &TokenStream, field: &Field) -> (TokenStream, TokenStream) {
+fn reducer_type(model: &Model, field: &Field) -> (TokenStream, TokenStream) {
     let (span, optional) = (field.ty.span(), is_option(&field.ty));
+    let pregel = model.pregel(span);
     let name = match &field.reducer {
         Reducer::Last => "Last",
         Reducer::Append => "Append",
@@ -81,18 +88,19 @@ fn reducer_type(state: &SynIdent, pregel: &TokenStream, field: &Field) -> (Token
         Reducer::Merge => "Merge",
         Reducer::Union => "Union",
         Reducer::Messages => "Messages",
-        Reducer::With(path) => return with_type(state, pregel, field, path),
+        Reducer::With(path) => return with_type(model, field, path),
     };
     let name = Ident::new(name, span);
     (TokenStream::new(), quote_spanned!(span=> #pregel::reduce::#name))
 }
 
-fn with_type(state: &SynIdent, pregel: &TokenStream, field: &Field, path: &Expr) -> (TokenStream, TokenStream) {
+fn with_type(model: &Model, field: &Field, path: &Expr) -> (TokenStream, TokenStream) {
+    let pregel = model.pregel(field.ty.span());
     let marker = format_ident!("__With_{}", field.name);
     let ty = &field.ty;
     // Hygienic names, as the user's path may be any word.
     let [reduce, current, put] = ["reduce", "current", "put"].map(|name| Ident::new(name, Span::mixed_site()));
-    let path = without_self(path, state);
+    let path = without_self(path, &model.state);
     let binding = quote_spanned!(path.span()=> let #reduce: fn(&mut #ty, #ty) = #path;);
     let function = quote! {
         #[allow(non_camel_case_types)]
@@ -124,17 +132,18 @@ fn without_self(path: &Expr, state: &SynIdent) -> TokenStream {
 fn typed_impl(model: &Model, pregel: &TokenStream) -> TokenStream {
     let Model { state, update, fields, .. } = model;
     let name = state.to_string();
-    let rows = fields.iter().enumerate().map(|(at, field)| row(pregel, at, field));
+    let rows = fields.iter().enumerate().map(|(at, field)| row(model, at, field));
     let fleeting = fields.iter().enumerate().filter(|(_, field)| matches!(field.kind, Kind::Ephemeral | Kind::Any));
     let fleeting = fleeting.map(|(at, _)| Literal::usize_unsuffixed(at));
     let stored = || fields.iter().filter(|field| field.kind != Kind::Untracked);
     let entries = stored().map(|Field { ident, name, ty, .. }| {
-        let write_entry = quote_spanned!(ty.span()=> #pregel::typed::write_entry);
-        quote!(#write_entry(map, #name, &update.#ident)?;)
+        let pregel = model.pregel(ty.span());
+        quote_spanned!(ty.span()=> #pregel::typed::write_entry(map, #name, &update.#ident)?;)
     });
     let arms = stored().map(|Field { ident, name, ty, .. }| {
-        let next_value = quote_spanned!(ty.span()=> #pregel::__private::MapAccess::next_value);
-        quote!(#name => update.#ident = ::core::option::Option::Some(#next_value(map)?),)
+        let pregel = model.pregel(ty.span());
+        let value = quote_spanned!(ty.span()=> #pregel::__private::MapAccess::next_value(map)?);
+        quote!(#name => update.#ident = ::core::option::Option::Some(#value),)
     });
     let (access, writer) = (quote!(#pregel::__private::MapAccess<'de>), quote!(#pregel::__private::SerializeMap));
     quote! {
@@ -173,14 +182,16 @@ fn typed_impl(model: &Model, pregel: &TokenStream) -> TokenStream {
 }
 
 /// One row of the table. Its constructor stands at the field's type, which must be able to be stored.
-fn row(pregel: &TokenStream, at: usize, field: &Field) -> TokenStream {
+fn row(model: &Model, at: usize, field: &Field) -> TokenStream {
     let Field { name, ty, .. } = field;
-    let (at, reducer) = (Literal::usize_unsuffixed(at), reducer_value(pregel, &field.reducer));
+    let pregel = &model.pregel(ty.span());
+    let (mut at, reducer) = (Literal::usize_unsuffixed(at), reducer_value(pregel, &field.reducer));
+    at.set_span(ty.span());
     let constructor = Ident::new(if field.kind == Kind::Untracked { "untracked" } else { "tracked" }, ty.span());
     let mut row = quote_spanned!(ty.span()=> #pregel::typed::Row::#constructor::<__At<#at>>(#name, #reducer));
     if let Kind::Ephemeral | Kind::Any = field.kind {
         let kind = Ident::new(if field.kind == Kind::Any { "Any" } else { "Ephemeral" }, Span::call_site());
-        row = quote_spanned!(ty.span()=> #row.fleeting::<__At<#at>>(#pregel::Kind::#kind));
+        row = quote_spanned!(ty.span()=> #pregel::typed::Row::fleeting::<__At<#at>>(#row, #pregel::Kind::#kind));
     }
     if !(field.input && field.output) {
         let side = |open: bool| Ident::new(if open { "Open" } else { "Closed" }, Span::call_site());

@@ -37,8 +37,9 @@ pub trait Appendable: Send + 'static {
 
 /// An [`Appendable`] whose end can be stored by itself.
 #[diagnostic::on_unimplemented(
-    message = "the end of `{Self}` cannot be stored by itself",
-    note = "the items of an `append` field need `Serialize` and `Deserialize`"
+    message = "`append` does not work on `{Self}`: its end cannot be stored by itself",
+    label = "this is no list or text",
+    note = "for a list of your own write `impl Segments`"
 )]
 pub trait Segments: Appendable + Serialize + DeserializeOwned {
     /// Encodes the items from `from` on, in a form that reads as a value of this type.

@@ -25,8 +25,16 @@ use crate::reduce::Reduce;
 use crate::state::State;
 use crate::update::Write;
 
+/// What a derived state is without being one yet: that it lacks `Clone`, say, is then said once and not for each field.
+pub trait Owner: Sized + 'static {
+    /// Its updates.
+    type Writes: Default;
+}
+
 /// A derived state.
-pub trait Typed: State<Schema = (), Undo = Undo<Self>> + Default {
+pub trait Typed:
+    Owner + State<Schema = (), Undo = Undo<Self>, Update = <Self as Owner>::Writes> + Default
+{
     /// Its name, for the title of its JSON Schema.
     const NAME: &'static str;
     /// Its fields, in order.
@@ -54,7 +62,7 @@ pub trait Typed: State<Schema = (), Undo = Undo<Self>> + Default {
 /// One field of a derived state, which `K` stands for.
 ///
 /// `K` is private to the derive, so that the types of fields may be private to the module of a public state.
-pub trait Field<K>: State {
+pub trait Field<K>: Owner {
     /// Its type.
     type Value: Clone + Send + Sync + 'static;
     /// Its reducer.
@@ -65,9 +73,9 @@ pub trait Field<K>: State {
     /// The field, to change it.
     fn get_mut(&mut self) -> &mut Self::Value;
     /// What an update writes to it.
-    fn write(update: &Self::Update) -> &Option<Write<Self::Value>>;
+    fn write(update: &Self::Writes) -> &Option<Write<Self::Value>>;
     /// What an update writes to it, to take it.
-    fn write_mut(update: &mut Self::Update) -> &mut Option<Write<Self::Value>>;
+    fn write_mut(update: &mut Self::Writes) -> &mut Option<Write<Self::Value>>;
 }
 
 /// Writes one entry of an update.

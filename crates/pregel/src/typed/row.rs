@@ -9,11 +9,11 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use superstep_checkpoint::{Codec, SealError};
 
-use super::{Field, Fresh, Typed};
+use super::{Field, Fresh, Owner, Typed};
 use crate::channel::{How, Kind, Reducer, Side};
 use crate::reduce::batch::{self, Gathered};
 use crate::reduce::{Fault, Reduce, Store};
-use crate::state::{Author, State, WantUndo};
+use crate::state::{Author, WantUndo};
 use crate::update::Write;
 
 /// What is fixed about a field.
@@ -30,19 +30,19 @@ pub(super) struct Info {
 pub(super) type Undone = Box<dyn Any + Send>;
 
 type CheckFn<S> = fn(&S, Batch<'_, '_, S>, &mut Fresh<S>) -> Result<(), Fault>;
-type ApplyFn<S> = fn(&mut S, &mut [<S as State>::Update], &mut Fresh<S>, WantUndo) -> (How, Option<Undone>);
-type WriteJsonFn<S> = fn(&<S as State>::Update) -> Result<Option<Write<Value>>, SealError>;
+type ApplyFn<S> = fn(&mut S, &mut [<S as Owner>::Writes], &mut Fresh<S>, WantUndo) -> (How, Option<Undone>);
+type WriteJsonFn<S> = fn(&<S as Owner>::Writes) -> Result<Option<Write<Value>>, SealError>;
 
 /// The writes of a step, in task order.
-type Batch<'a, 'u, S> = &'a [(Author, &'u <S as State>::Update)];
+type Batch<'a, 'u, S> = &'a [(Author, &'u <S as Owner>::Writes)];
 
 type Parts<'a, 'b> = &'a [(Codec, &'b [u8])];
 
 /// One field of the state `S`.
-pub struct Row<S: State> {
+pub struct Row<S: Owner> {
     pub(super) info: Info,
-    pub(super) is_written: fn(&S::Update) -> bool,
-    pub(super) is_overwrite: fn(&S::Update) -> bool,
+    pub(super) is_written: fn(&S::Writes) -> bool,
+    pub(super) is_overwrite: fn(&S::Writes) -> bool,
     pub(super) check: CheckFn<S>,
     pub(super) apply: ApplyFn<S>,
     pub(super) undo: fn(&mut S, Undone),
@@ -52,7 +52,7 @@ pub struct Row<S: State> {
 }
 
 /// The part of a row that an untracked field has not.
-pub(super) struct Stored<S: State> {
+pub(super) struct Stored<S: Owner> {
     pub(super) encode: fn(&S, How, Codec) -> Result<Vec<u8>, SealError>,
     pub(super) decode: fn(&mut S, Parts<'_, '_>) -> Result<(), SealError>,
     pub(super) json: fn(&S) -> Result<Value, SealError>,
@@ -60,7 +60,7 @@ pub(super) struct Stored<S: State> {
     pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-impl<S: State> fmt::Debug for Row<S> {
+impl<S: Owner> fmt::Debug for Row<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.info.fmt(f)
     }
@@ -142,11 +142,11 @@ impl<S: Typed> Row<S> {
     }
 }
 
-fn is_written<S: Field<K>, K>(update: &S::Update) -> bool {
+fn is_written<S: Field<K>, K>(update: &S::Writes) -> bool {
     S::write(update).is_some()
 }
 
-fn is_overwrite<S: Field<K>, K>(update: &S::Update) -> bool {
+fn is_overwrite<S: Field<K>, K>(update: &S::Writes) -> bool {
     S::write(update).as_ref().is_some_and(Write::is_overwrite)
 }
 
@@ -160,11 +160,7 @@ fn check<S: Field<K>, K>(state: &S, batch: Batch<'_, '_, S>, _: &mut Fresh<S>) -
     check_from::<S, K>(state.get(), batch)
 }
 
-fn check_anew<S: Field<K> + State<Schema = ()>, K>(
-    _: &S,
-    batch: Batch<'_, '_, S>,
-    fresh: &mut Fresh<S>,
-) -> Result<(), Fault> {
+fn check_anew<S: Field<K> + Default, K>(_: &S, batch: Batch<'_, '_, S>, fresh: &mut Fresh<S>) -> Result<(), Fault> {
     check_from::<S, K>(fresh.get().get(), batch)
 }
 
@@ -195,7 +191,7 @@ type FieldChange<S, K> =
 
 fn reduce<S: Field<K>, K>(
     current: &mut S::Value,
-    updates: &mut [S::Update],
+    updates: &mut [S::Writes],
     undo: WantUndo,
 ) -> (How, FieldChange<S, K>) {
     match batch::gather(updates.iter_mut().filter_map(|update| S::write_mut(update).take())) {
@@ -212,7 +208,7 @@ fn reduce<S: Field<K>, K>(
 
 fn apply<S: Field<K>, K>(
     state: &mut S,
-    updates: &mut [S::Update],
+    updates: &mut [S::Writes],
     _: &mut Fresh<S>,
     undo: WantUndo,
 ) -> (How, Option<Undone>) {
@@ -221,9 +217,9 @@ fn apply<S: Field<K>, K>(
 }
 
 /// What is there goes with the next step anyway, so each batch begins anew.
-fn apply_anew<S: Field<K> + State<Schema = ()>, K>(
+fn apply_anew<S: Field<K> + Default, K>(
     state: &mut S,
-    updates: &mut [S::Update],
+    updates: &mut [S::Writes],
     fresh: &mut Fresh<S>,
     undo: WantUndo,
 ) -> (How, Option<Undone>) {
@@ -251,18 +247,15 @@ fn undo<S: Field<K>, K>(state: &mut S, undone: Undone) {
 }
 
 /// Gives the field its default, and gives what it was.
-fn exchange<S: Field<K> + State<Schema = ()>, K>(state: &mut S, fresh: &mut Fresh<S>) -> S::Value {
+fn exchange<S: Field<K> + Default, K>(state: &mut S, fresh: &mut Fresh<S>) -> S::Value {
     std::mem::replace(state.get_mut(), fresh.get().get().clone())
 }
 
-fn clear<S: Field<K> + State<Schema = ()>, K>(state: &mut S, fresh: &mut Fresh<S>) -> Undone {
+fn clear<S: Field<K> + Default, K>(state: &mut S, fresh: &mut Fresh<S>) -> Undone {
     replaced::<S, K>(exchange::<S, K>(state, fresh))
 }
 
-fn is_fresh<S: Field<K, Value: PartialEq> + State<Schema = ()>, K>(
-    state: &S,
-    fresh: &mut Fresh<S>,
-) -> bool {
+fn is_fresh<S: Field<K, Value: PartialEq> + Default, K>(state: &S, fresh: &mut Fresh<S>) -> bool {
     state.get() == fresh.get().get()
 }
 
@@ -285,9 +278,7 @@ fn json<S: Field<K, Value: Serialize>, K>(state: &S) -> Result<Value, SealError>
     serde_json::to_value(state.get()).map_err(SealError::Encode)
 }
 
-fn write_json<S: Field<K, Value: Serialize>, K>(
-    update: &S::Update,
-) -> Result<Option<Write<Value>>, SealError> {
+fn write_json<S: Field<K, Value: Serialize>, K>(update: &S::Writes) -> Result<Option<Write<Value>>, SealError> {
     let json = |value| serde_json::to_value(value).map_err(SealError::Encode);
     match S::write(update) {
         Some(Write::Put(value)) => json(value).map(|value| Some(Write::Put(value))),

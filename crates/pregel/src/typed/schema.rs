@@ -4,10 +4,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::Typed;
 use super::row::Row;
+use super::{Owner, Typed};
 use crate::channel::Side;
-use crate::state::{Face, State};
+use crate::state::Face;
 
 /// The JSON Schema of the open fields. Callers may leave out what they do not give; what they see is all there, but for
 /// untracked fields, whose types need have no JSON form.
@@ -41,7 +41,7 @@ fn generator(face: Face) -> SchemaGenerator {
     }
 }
 
-fn is_shown<S: State>(row: &Row<S>, face: Face) -> bool {
+fn is_shown<S: Owner>(row: &Row<S>, face: Face) -> bool {
     match face {
         Face::Whole => row.stored.is_some(),
         Face::Input => row.info.input == Side::Open,
@@ -49,6 +49,6 @@ fn is_shown<S: State>(row: &Row<S>, face: Face) -> bool {
     }
 }
 
-fn property<S: State>(row: &Row<S>, generator: &mut SchemaGenerator) -> Value {
+fn property<S: Owner>(row: &Row<S>, generator: &mut SchemaGenerator) -> Value {
     row.stored.as_ref().map_or(json!(true), |stored| (stored.schema)(generator).to_value())
 }

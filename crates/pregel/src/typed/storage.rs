@@ -93,7 +93,7 @@ impl<'de, S: Typed> Visitor<'de> for Reader<S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Read<S>, A::Error> {
-        let mut update = S::Update::default();
+        let mut update = S::Writes::default();
         while let Some(name) = map.next_key::<String>()? {
             if !S::read_entry(&mut update, &name, &mut map)? {
                 return Err(A::Error::custom(format_args!("`{}` has no stored field `{name}`", S::NAME)));

@@ -1,0 +1,19 @@
+use superstep::State;
+
+#[derive(State, Clone)]
+enum Choice {
+    A,
+}
+
+#[derive(State, Clone, Default)]
+struct Tuple(u64);
+
+#[derive(State, Clone, Default)]
+struct Unit;
+
+#[derive(State, Clone, Default)]
+struct Generic<T> {
+    value: T,
+}
+
+fn main() {}
