@@ -135,7 +135,9 @@ pub enum RunErrorKind {
         store: String,
     },
     /// A node takes a context that was not given.
-    #[error("node {node:?} takes a Context<{context}>, which neither the graph nor the call gives")]
+    #[error(
+        "node {node:?} takes a Context<{context}>, which neither the graph nor the call gives; give it with `.context(..)`"
+    )]
     MissingContext {
         /// The node (or the start, for its routers).
         node: NodeName,
@@ -146,10 +148,12 @@ pub enum RunErrorKind {
     #[error("there is no such thread; give it an input")]
     UnknownThread,
     /// There is no such checkpoint.
-    #[error("there is no checkpoint {0} in this thread")]
+    #[error("there is no checkpoint {0} in this thread; take one from its history")]
     UnknownCheckpoint(CheckpointId),
     /// The thread belongs to another graph.
-    #[error("the thread belongs to graph {theirs:?}, not to {ours:?}")]
+    #[error(
+        "the thread belongs to graph {theirs:?}, not to {ours:?}; use another thread id, or name the graph {theirs:?}"
+    )]
     OtherGraph {
         /// This graph.
         ours: String,
@@ -157,13 +161,13 @@ pub enum RunErrorKind {
         theirs: String,
     },
     /// The run id was used with another input.
-    #[error("run id {0:?} was used on this thread with another input")]
+    #[error("run id {0:?} was used on this thread with another input; give each input a run id of its own")]
     RunIdReused(String),
     /// Another call of this process runs the thread.
     #[error("another call of this process runs the thread; wait for it, or ask to wait")]
     ThreadBusy,
     /// No question is open.
-    #[error("no question is open, so there is nothing to resume")]
+    #[error("no question is open, so there is nothing to resume; give an input, or `()` to go on")]
     NothingToResume,
     /// Several questions are open and the answer names none.
     #[error("{} questions are open; answer them by id", .open.len())]
@@ -175,13 +179,13 @@ pub enum RunErrorKind {
     #[error("question {0} is answered already; the first answer counts")]
     AlreadyAnswered(QuestionId),
     /// No such question is open on this thread.
-    #[error("question {0} is not open on this thread")]
+    #[error("question {0} is not open on this thread; take one from the snapshot's or the outcome's interrupts")]
     UnknownQuestion(QuestionId),
     /// An empty set of answers.
-    #[error("no answer was given")]
+    #[error("no answer was given; name at least one question")]
     EmptyAnswers,
     /// The answer does not fit what was asked for. The question is still open.
-    #[error("the answer to question {question} does not fit: {reason}")]
+    #[error("the answer to question {question} does not fit: {reason}; the question is still open, answer it again")]
     WrongAnswer {
         /// The question.
         question: QuestionId,
@@ -204,7 +208,7 @@ pub enum RunErrorKind {
         nodes: Vec<NodeName>,
     },
     /// No finished task of this id is in the step in hand.
-    #[error("task {0} is no finished task of the step in hand")]
+    #[error("task {0} is no finished task of the step in hand; take one from the snapshot's tasks")]
     UnknownTask(TaskId),
     /// Nodes failed.
     #[error("{}", failed(.failures))]
@@ -230,13 +234,15 @@ pub enum RunErrorKind {
         source: SealError,
     },
     /// Somebody else moved the thread on. What this call had in hand is not stored.
-    #[error("somebody else moved the thread on")]
+    #[error(
+        "somebody else moved the thread on; what this call had in hand is not stored: read the thread, then call again"
+    )]
     HeadMoved {
         /// What the store found.
         source: CommitError,
     },
     /// A worker holds the thread.
-    #[error("a worker holds the thread")]
+    #[error("a worker holds the thread; wait for it, then call again")]
     Fenced {
         /// What the store found.
         source: CommitError,

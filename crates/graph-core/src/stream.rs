@@ -95,7 +95,7 @@ impl<S: State> std::fmt::Debug for Event<S> {
 }
 
 /// What a node showed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CustomEvent {
     /// The task.
@@ -107,6 +107,13 @@ pub struct CustomEvent {
     pub attempt: u32,
     /// What.
     pub value: Value,
+}
+
+impl std::fmt::Debug for CustomEvent {
+    /// Shows who showed something, not what.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CustomEvent({} of {:?}, attempt {})", self.task, self.node, self.attempt)
+    }
 }
 
 /// Where a run puts its events.

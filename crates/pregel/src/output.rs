@@ -26,12 +26,19 @@ impl<U> Default for TaskOutput<U> {
 }
 
 /// A task to be started at a node with an argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Dispatch {
     /// The node.
     pub node: NodeIndex,
     /// What it gets.
     pub arg: Arc<Value>,
+}
+
+impl std::fmt::Debug for Dispatch {
+    /// Shows where it goes, not what it carries.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dispatch({:?})", self.node)
+    }
 }
 
 /// How a task ended.

@@ -17,7 +17,7 @@ pub enum QuestionKey {
 }
 
 /// A question as asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Question {
     /// Its id, the same each time the task asks it.
     pub id: QuestionId,
@@ -27,4 +27,11 @@ pub struct Question {
     pub payload: Arc<Value>,
     /// The JSON Schema that an answer must fit, where the asker said one.
     pub schema: Option<Arc<Value>>,
+}
+
+impl std::fmt::Debug for Question {
+    /// Shows which question it is, not what is asked: the payload may quote the state.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Question({}, {:?})", self.id, self.key)
+    }
 }

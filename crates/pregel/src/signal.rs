@@ -120,12 +120,22 @@ impl<S: State> std::fmt::Debug for Signal<S> {
 }
 
 /// What a task gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum TaskInput<S> {
     /// The state.
     State(Arc<S>),
     /// What a Send carried.
     Arg(Arc<Value>),
+}
+
+impl<S> std::fmt::Debug for TaskInput<S> {
+    /// Shows which of the two it is, no values.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::State(_) => "State",
+            Self::Arg(_) => "Arg",
+        })
+    }
 }
 
 /// How a task ended.

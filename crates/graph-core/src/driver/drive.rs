@@ -206,6 +206,12 @@ impl<S: State> Drive<S> {
             if let Poll::Ready(ended) = tasks.poll(cx) {
                 if let Some(writer) = writer.as_mut().filter(|writer| is_due(writer, *durability)) {
                     writer.start();
+                    // Under a lag it goes on its way now, while the run goes on.
+                    if matches!(durability, Durability::Async { .. })
+                        && let Poll::Ready(Err(error)) = writer.poll(cx, events.as_ref())
+                    {
+                        return Poll::Ready(Err(commit(error)));
+                    }
                 }
                 return Poll::Ready(Ok(ended));
             }
