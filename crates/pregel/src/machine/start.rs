@@ -41,8 +41,11 @@ impl<S: State> Machine<S> {
         self.leave_step();
         self.open_lineage(lineage);
         self.set_turn(Turn { lineage: self.turn.lineage, digest: input.digest, run: input.run });
+        let unfinished = !self.frontier.is_idle();
         self.frontier = std::mem::take(&mut self.frontier).begin_turn();
-        self.apply_batch(SmallVec::new());
+        if unfinished {
+            self.apply_batch(SmallVec::new()); // the step in hand ends here
+        }
         // A new lineage is durable before its first task.
         let put = if lineage.is_some() { PutNow::Always } else { PutNow::BySaving };
         Ok(self.arrive(input.output, encoded, put, mint))

@@ -90,8 +90,8 @@ impl<S: State> Machine<S> {
     }
 
     fn start_tasks(&mut self) {
+        (0..self.slots.len()).for_each(|index| self.emit_started(index));
         for index in 0..self.slots.len() {
-            self.emit_started(index);
             if matches!(self.slots[index].phase, Phase::Running) {
                 self.rest.push_back(Effect::Run(task_index(index)));
             } else {
