@@ -1,5 +1,7 @@
 //! How derived states check and apply batches.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

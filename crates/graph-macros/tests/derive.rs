@@ -1,5 +1,6 @@
 //! What `derive(State)` makes of a struct: the update struct, its setters, the channel table.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 // The derive must leave nothing to warn about in the user's crate.
 #![deny(warnings, missing_docs, unreachable_pub, clippy::pedantic)]
 

@@ -1,6 +1,8 @@
 //! `#[node]` leaves functions as they are and asks whether they fit.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 #![deny(warnings, missing_docs, clippy::pedantic)]
+#![allow(clippy::needless_pass_by_value, reason = "nodes take their parameters by value")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! What holds for every sequence of batches on a derived state.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

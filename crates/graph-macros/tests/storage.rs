@@ -1,5 +1,8 @@
 //! How derived states and updates are stored: what comes back is what went in, or the save fails.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::option_option, clippy::type_complexity, reason = "such types are what is tested")]
+
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -278,7 +281,8 @@ fn b82_what_would_read_as_another_value_is_an_error_that_names_the_place() {
         let change = step(&mut state, &[update]).changes[0];
         assert_eq!(reason(&state.encode(&(), change, Codec::Json).unwrap_err()), format!("{place}{why}"));
     }
-    let fine = new().nested(None::<Option<u8>>).items([entry(None)]).json(serde_json::json!(0)).unit(None).float(f64::MAX);
+    let fine =
+        new().nested(None::<Option<u8>>).items([entry(None)]).json(serde_json::json!(0)).unit(None).float(f64::MAX);
     assert!(Ambiguous::encode_update(&(), &fine, Codec::Json).is_ok());
 }
 

@@ -290,3 +290,65 @@ macro_rules! named {
 }
 
 named!(SerializeStruct SerializeStructVariant);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(serde::Serialize)]
+    struct Newtype<T>(T);
+
+    #[derive(serde::Serialize)]
+    struct Pair<T>(u8, T);
+
+    #[derive(serde::Serialize)]
+    enum Variants<T> {
+        Newtype(T),
+        Tuple(u8, T),
+        Struct { a: u8, b: T },
+    }
+
+    fn written(value: &impl Serialize) -> Result<String, String> {
+        serde_json::to_string(&Faithful(value)).map_err(|error| error.to_string())
+    }
+
+    fn refused(value: &impl Serialize, place: &str) {
+        let error = written(value).unwrap_err();
+        assert!(error.starts_with(&format!("{place}: a null in a `Some`")), "{error}");
+    }
+
+    #[expect(clippy::option_option, reason = "it is what is refused")]
+    const NULL: Option<Option<u8>> = Some(None);
+
+    #[test]
+    fn errors_name_the_place_and_no_value() {
+        refused(&NULL, "");
+        refused(&(1, NULL), "[1]");
+        refused(&Pair(1, NULL), "[1]");
+        refused(&Variants::Newtype(NULL), ".Newtype");
+        refused(&Variants::Tuple(1, vec![Some(Some(1)), NULL]), "[1][1]");
+        refused(&Variants::Struct { a: 1, b: BTreeMap::from([("secret", NULL)]) }, ".b[0]");
+        refused(&Some(Newtype(None::<u8>)), "");
+        refused(&Newtype(NULL), "");
+        assert_eq!(written(&BTreeMap::from([((), 1)])), Err("[0].key: key must be a string".to_owned()));
+    }
+
+    #[test]
+    fn what_comes_back_passes_as_it_is() {
+        let raw = serde_json::value::RawValue::from_string("{\"a\" : 1.0}".to_owned()).unwrap();
+        assert_eq!(written(&Some(raw)).unwrap(), "{\"a\" : 1.0}");
+        let value = json!({"a": [null, 1, -1, 0.5, "x", {"b": {}}], "c": u64::MAX});
+        assert_eq!(written(&value).unwrap(), value.to_string());
+        assert_eq!(written(&Some(vec![None, Some(1)])).unwrap(), "[null,1]");
+        assert_eq!(written(&Newtype(None::<u8>)).unwrap(), "null");
+        assert_eq!(written(&Some(Variants::Tuple(1, None::<u8>))).unwrap(), r#"{"Tuple":[1,null]}"#);
+        assert_eq!(
+            written(&(i128::MIN, u128::MAX, 'é', ())).unwrap(),
+            format!("[{},{},\"é\",null]", i128::MIN, u128::MAX)
+        );
+    }
+}

@@ -7,6 +7,7 @@
 //!
 //! No async, no clock, no randomness, no file, no socket. Ids of new checkpoints are given by the caller of `handle`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod channel;
 mod dyn_state;

@@ -69,17 +69,17 @@ impl<T> Write<T> {
 mod tests {
     use super::*;
 
-    fn survives(write: &Option<Write<Option<i64>>>, text: &str) {
-        assert_eq!(serde_json::to_string(write).unwrap(), text);
-        assert_eq!(&serde_json::from_str::<Option<Write<Option<i64>>>>(text).unwrap(), write);
+    fn survives(write: Option<Write<Option<i64>>>, text: &str) {
+        assert_eq!(serde_json::to_string(&write).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Option<Write<Option<i64>>>>(text).unwrap(), write);
     }
 
     #[test]
     fn the_stored_form_is_fixed_and_tells_null_from_absent() {
-        survives(&None, "null");
-        survives(&Some(Write::Put(None)), r#"{"put":null}"#);
-        survives(&Some(Write::Put(Some(-7))), r#"{"put":-7}"#);
-        survives(&Some(Write::Overwrite(None)), r#"{"overwrite":null}"#);
+        survives(None, "null");
+        survives(Some(Write::Put(None)), r#"{"put":null}"#);
+        survives(Some(Write::Put(Some(-7))), r#"{"put":-7}"#);
+        survives(Some(Write::Overwrite(None)), r#"{"overwrite":null}"#);
     }
 
     #[test]

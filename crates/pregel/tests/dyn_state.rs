@@ -1,5 +1,7 @@
 //! What holds for every sequence of batches on a `DynState`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -66,8 +68,20 @@ fn value_for(channel: &'static str) -> BoxedStrategy<Value> {
 }
 
 const CHANNELS: &[&str] = &[
-    "last", "append", "concat", "add", "max", "min", "merge", "union", "messages", "any", "untracked", "ephemeral",
-    "box", "with",
+    "last",
+    "append",
+    "concat",
+    "add",
+    "max",
+    "min",
+    "merge",
+    "union",
+    "messages",
+    "any",
+    "untracked",
+    "ephemeral",
+    "box",
+    "with",
 ];
 
 fn write() -> impl Strategy<Value = (&'static str, Write<Value>)> {
@@ -79,7 +93,8 @@ fn write() -> impl Strategy<Value = (&'static str, Write<Value>)> {
 
 fn update() -> impl Strategy<Value = DynUpdate> {
     let writes = prop::collection::vec(write(), 0..5);
-    writes.prop_map(|writes| writes.into_iter().fold(DynUpdate::new(), |update, (name, write)| update.write(name, write)))
+    writes
+        .prop_map(|writes| writes.into_iter().fold(DynUpdate::new(), |update, (name, write)| update.write(name, write)))
 }
 
 fn batches() -> impl Strategy<Value = Vec<(Vec<DynUpdate>, bool)>> {
