@@ -1,5 +1,5 @@
-//! A process that runs the refund story on a SQLite file is killed with SIGKILL exactly before and exactly after each of
-//! its calls to the store. Another process takes the thread up. In every durability the story ends the same, pays once,
+//! A process that runs the refund story on a file is killed with SIGKILL exactly before and exactly after each of its
+//! calls to the store. Another process takes the thread up. In every durability the story ends the same, pays once,
 //! and runs nothing again that the store had acknowledged.
 //!
 //! The parent is the world outside: it runs the payments service, shows the question to the person, and pulls the plug.
@@ -89,25 +89,23 @@ impl World for Files {
 #[derive(Debug, Default)]
 struct Leash(AtomicU64);
 
-impl Leash {
-    fn stop(&self, line: &str) {
-        say(line);
-        // A parent that is gone lets nobody go on.
-        hear().unwrap();
-    }
+/// Says where this process is and waits. A parent that is gone lets nobody go on.
+fn stop(line: &str) {
+    say(line);
+    hear().unwrap();
 }
 
 #[async_trait]
 impl Gate for Leash {
     async fn before(&self, _: Call) {
         let call = self.0.fetch_add(1, Ordering::Relaxed) + 1;
-        self.stop(&format!("call {call} before"));
+        stop(&format!("call {call} before"));
     }
 
     async fn after(&self, _: Call, acknowledged: Vec<TaskId>) {
         let call = self.0.load(Ordering::Relaxed);
-        let tasks: String = acknowledged.iter().map(|task| format!(" {task}")).collect();
-        self.stop(&format!("call {call} after{tasks}"));
+        let tasks: Vec<String> = acknowledged.iter().map(ToString::to_string).collect();
+        stop(&format!("call {call} after {}", tasks.join(" ")));
     }
 }
 
@@ -161,7 +159,7 @@ impl Scene {
     fn kill_at(&mut self, point: &str) -> bool {
         let mut process = self.process("story");
         loop {
-            let said = process.hear().expect("the story ends with `done`");
+            let said = process.hear().unwrap(); // it ends with `done`
             if said == "done" {
                 assert!(process.end().success());
                 return false;

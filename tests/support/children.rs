@@ -37,6 +37,7 @@ pub(crate) struct Process {
     from: BufReader<ChildStdout>,
 }
 
+#[allow(dead_code, reason = "each test uses what it needs")]
 impl Process {
     /// Starts a child that runs the test of this name.
     pub(crate) fn start(test: &str, orders: &str) -> Self {

@@ -30,11 +30,20 @@ pub(crate) enum Call {
 pub(crate) struct Gated<C, G> {
     inner: C,
     gate: G,
+    instance: StoreInstance,
 }
 
+#[allow(dead_code, reason = "each test uses what it needs")]
 impl<C: Checkpointer, G: Gate> Gated<C, G> {
     pub(crate) fn new(inner: C, gate: G) -> Self {
-        Self { inner, gate }
+        let instance = inner.instance();
+        Self { inner, gate, instance }
+    }
+
+    /// The same data as if another process had opened it: calls through this handle and through others do not know of
+    /// each other.
+    pub(crate) fn apart(self) -> Self {
+        Self { instance: StoreInstance::new(), ..self }
     }
 
     async fn through<T>(&self, call: Call, work: impl Future<Output = T>) -> T {
@@ -85,6 +94,6 @@ impl<C: Checkpointer, G: Gate> Checkpointer for Gated<C, G> {
     }
 
     fn instance(&self) -> StoreInstance {
-        self.inner.instance()
+        self.instance
     }
 }

@@ -55,8 +55,9 @@ impl<S: State> CompiledGraph<S> {
     /// [`RunError`]; see [`RunErrorKind`] for each case. What finished before is stored as the durability promises.
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the run: the commit on its way is finished, no further node is entered, and the
-    /// thread goes on from its last complete step with the next call, which waits for that commit.
+    /// Dropping the future cancels the run: the commit on its way is finished, no further node is entered, and nodes that
+    /// run are stopped at their next await (a [`blocking`](crate::blocking) one runs on to its end). The thread goes on
+    /// from what is stored with the next call, which waits until that commit is made and those nodes are gone.
     pub async fn invoke(&self, input: impl IntoInput<S>, config: impl Into<RunConfig>) -> Result<Outcome<S>, RunError> {
         let config = config.into();
         let input = self.input(input, &config)?;

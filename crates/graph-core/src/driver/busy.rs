@@ -18,6 +18,8 @@ enum Stage {
     Entering,
     /// Its answers are stored.
     Running,
+    /// It ended or was dropped. What cannot be called back is still on its way: a commit, a node before its next await.
+    Leaving,
     /// It is over.
     Over,
 }
@@ -32,14 +34,20 @@ pub(crate) struct Busy {
 pub(crate) struct Taken(watch::Receiver<Stage>);
 
 impl Taken {
+    /// Whether that call ended, so that the thread is free in a moment.
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(*self.0.borrow(), Stage::Leaving | Stage::Over)
+    }
+
     /// Waits until that call is over.
     pub(crate) async fn over(mut self) {
         let _ = self.0.wait_for(|stage| *stage == Stage::Over).await; // a dropped sender is over too
     }
 
-    /// Waits until that call has stored its answers, or is over.
-    pub(crate) async fn entered(mut self) {
-        let _ = self.0.wait_for(|stage| *stage != Stage::Entering).await;
+    /// Waits until that call has stored its answers or ended; whether it runs.
+    pub(crate) async fn runs(mut self) -> bool {
+        let stage = self.0.wait_for(|stage| *stage != Stage::Entering).await;
+        stage.is_ok_and(|stage| *stage == Stage::Running)
     }
 }
 
@@ -65,6 +73,11 @@ impl Busy {
     pub(crate) fn entered(&self) {
         self.stage.send_replace(Stage::Running);
     }
+
+    /// The call ended or was dropped. The thread is free when the last clone is gone.
+    pub(crate) fn leave(&self) {
+        self.stage.send_replace(Stage::Leaving);
+    }
 }
 
 impl Drop for Busy {
@@ -76,5 +89,5 @@ impl Drop for Busy {
     }
 }
 
-/// A right that a commit in flight may outlive its call with.
+/// The right as everything holds it that may outlive its call: a commit in flight, a node before its next await.
 pub(crate) type SharedBusy = Arc<Busy>;

@@ -193,7 +193,7 @@ impl<S: State> Call<S> {
                 Ok(busy) => return Ok(Arc::new(busy)),
                 Err(taken) => taken,
             };
-            if self.config.when_busy == WhenBusy::Wait {
+            if self.config.when_busy == WhenBusy::Wait || taken.is_leaving() {
                 taken.over().await;
                 continue;
             }
@@ -201,12 +201,11 @@ impl<S: State> Call<S> {
                 return Err(RunErrorKind::ThreadBusy);
             };
             // The other call may be answering the same question: first one wins, and this one is told so.
-            taken.entered().await;
+            let runs = taken.runs().await;
             if is_answered(store, key, question).await? {
                 return Err(RunErrorKind::AlreadyAnswered(question));
             }
-            if let Err(taken) = Busy::take(store.instance(), &key.thread).map(drop) {
-                drop(taken);
+            if runs {
                 return Err(RunErrorKind::ThreadBusy);
             }
         }

@@ -12,6 +12,7 @@ use superstep_checkpoint::ThreadId;
 use superstep_pregel::{Place, Question, State, TaskIndex, TaskOutput, TaskView};
 use tokio::task::JoinSet;
 
+use super::busy::SharedBusy;
 use super::resolve;
 use crate::error::{NodeError, NodeErrorKind};
 use crate::node::{Contexts, RouteContext, TaskContext};
@@ -63,10 +64,11 @@ pub(crate) enum NodeEnd<S: State> {
     Failed(NodeError),
 }
 
-/// The tasks that run.
+/// The tasks that run. Dropping it stops them: each at its next await, if it is being polled by another thread.
 pub(crate) struct Tasks<S: State> {
     lone: Option<BoxFuture<'static, Ended<S>>>,
     many: JoinSet<Ended<S>>,
+    busy: Option<SharedBusy>,
 }
 
 /// How a future is to be run.
@@ -79,15 +81,19 @@ pub(crate) enum RunAs {
 }
 
 impl<S: State> Tasks<S> {
-    pub(crate) fn new() -> Self {
-        Self { lone: None, many: JoinSet::new() }
+    pub(crate) fn new(busy: Option<SharedBusy>) -> Self {
+        Self { lone: None, many: JoinSet::new(), busy }
     }
 
     pub(crate) fn run(&mut self, run_as: RunAs, task: BoxFuture<'static, Ended<S>>) {
         match run_as {
             RunAs::Lone => self.lone = Some(task),
             RunAs::OneOfMany => {
-                self.many.spawn(task);
+                let busy = self.busy.clone();
+                self.many.spawn(async move {
+                    let _until_it_is_gone = busy;
+                    task.await
+                });
             }
         }
     }

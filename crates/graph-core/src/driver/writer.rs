@@ -179,6 +179,7 @@ impl<S: State> Writer<S> {
 impl<S: State> Drop for Writer<S> {
     /// A dropped call finishes the commit on its way and starts no other; the thread is free when that is done.
     fn drop(&mut self) {
+        self.busy.leave();
         if let (Some(in_flight), Some(runtime)) = (self.in_flight.take(), &self.runtime) {
             let busy = Arc::clone(&self.busy);
             runtime.spawn(async move {
