@@ -10,7 +10,7 @@ use superstep::{
 
 use crate::expr::{Env, eval, routes, update};
 use crate::fault;
-use crate::matching::Ids;
+use crate::ids::Ids;
 use crate::node::World;
 use crate::scenario::{CallSpec, GraphSpec};
 use crate::settle::settle;
@@ -92,7 +92,7 @@ macro_rules! with_given {
 
 impl Bench<'_> {
     /// Makes a call. `ids` knows which of our ids the recorded ones are.
-    pub(crate) async fn call(&self, call: &CallSpec, ids: &Ids) -> Answer {
+    pub(crate) async fn call(&self, call: &CallSpec, ids: &mut Ids) -> Answer {
         let mut shown = Map::new();
         let error = match self.make(call, ids, &mut shown).await {
             Ok(()) => None,
@@ -102,7 +102,7 @@ impl Bench<'_> {
         Answer { shown: Value::Object(shown), error }
     }
 
-    async fn make(&self, call: &CallSpec, ids: &Ids, shown: &mut Map<String, Value>) -> Result<(), Refused> {
+    async fn make(&self, call: &CallSpec, ids: &mut Ids, shown: &mut Map<String, Value>) -> Result<(), Refused> {
         let mut put = |key: &str, value| drop(shown.insert(key.to_owned(), value));
         match call.verb.as_str() {
             "invoke" => put("output", self.invoke(call, ids).await?),
@@ -124,7 +124,7 @@ impl Bench<'_> {
 
     // ---------------------------------------------------------------- runs
 
-    async fn invoke(&self, call: &CallSpec, ids: &Ids) -> Result<Value, Refused> {
+    async fn invoke(&self, call: &CallSpec, ids: &mut Ids) -> Result<Value, Refused> {
         let config = self.config(call, ids)?;
         let outcome = with_given!(self.given(call, ids)?, input => self.graph.invoke(input, config).await?);
         Ok(self.output(&outcome))
@@ -140,7 +140,7 @@ impl Bench<'_> {
         Value::Object(values)
     }
 
-    async fn stream(&self, call: &CallSpec, ids: &Ids, events: &mut Vec<Value>) -> Result<(), Refused> {
+    async fn stream(&self, call: &CallSpec, ids: &mut Ids, events: &mut Vec<Value>) -> Result<(), Refused> {
         let config = self.config(call, ids)?.stream_modes(modes(call));
         let mut stream = with_given!(self.given(call, ids)?, input => self.graph.stream(input, config));
         while let Some(next) = stream.next().await {
@@ -149,7 +149,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn config(&self, call: &CallSpec, ids: &Ids) -> Result<RunConfig, Refused> {
+    fn config(&self, call: &CallSpec, ids: &mut Ids) -> Result<RunConfig, Refused> {
         let mut config = if self.spec.is_without_store() { RunConfig::new() } else { thread(call) };
         config = config.durability(match call.text("durability") {
             Some("sync") => Durability::Sync,
@@ -171,7 +171,7 @@ impl Bench<'_> {
         Ok(config)
     }
 
-    fn given(&self, call: &CallSpec, ids: &Ids) -> Result<Given, NoValue> {
+    fn given(&self, call: &CallSpec, ids: &mut Ids) -> Result<Given, NoValue> {
         let env = Env::default();
         if !call.is_command() {
             let input = call.with.get("input").map_or(Ok(Term::NULL), |input| eval(input, &env))?;
@@ -196,7 +196,7 @@ impl Bench<'_> {
 
     // ---------------------------------------------------------------- looking and editing
 
-    async fn state(&self, call: &CallSpec, ids: &Ids) -> Result<Value, Refused> {
+    async fn state(&self, call: &CallSpec, ids: &mut Ids) -> Result<Value, Refused> {
         let mut config = thread(call);
         if let Some(at) = call.checkpoint("checkpoint", ids)? {
             config = config.at(at);
@@ -208,7 +208,7 @@ impl Bench<'_> {
         }
     }
 
-    async fn history(&self, call: &CallSpec, ids: &Ids) -> Result<Value, Refused> {
+    async fn history(&self, call: &CallSpec, ids: &mut Ids) -> Result<Value, Refused> {
         let filter = call.with.get("filter").and_then(Value::as_object);
         let limit = call.with.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
         let mut query = HistoryQuery::all();
@@ -223,7 +223,7 @@ impl Bench<'_> {
         Ok(found.iter().map(snapshot).filter(fits).take(limit.unwrap_or(usize::MAX)).collect())
     }
 
-    async fn update_state(&self, call: &CallSpec, ids: &Ids) -> Result<Value, Refused> {
+    async fn update_state(&self, call: &CallSpec, ids: &mut Ids) -> Result<Value, Refused> {
         let values = call.with.get("values").map_or(Ok(Term::NULL), |values| eval(values, &Env::default()))?;
         let mut edit = if values.is_null() { StateEdit::nothing() } else { StateEdit::new(update(values)?) };
         if let Some(node) = call.text("as_node") {
@@ -255,16 +255,16 @@ impl CallSpec {
         }
     }
 
-    fn checkpoint(&self, key: &str, ids: &Ids) -> Result<Option<CheckpointId>, NoValue> {
+    fn checkpoint(&self, key: &str, ids: &mut Ids) -> Result<Option<CheckpointId>, NoValue> {
         let Some(symbol) = self.text(key) else { return Ok(None) };
-        let id = CheckpointId::parse(ids.actual(symbol)?);
+        let id = CheckpointId::parse(&ids.actual(symbol)?);
         id.map(Some).map_err(|_| NoValue(format!("{symbol} is no checkpoint")))
     }
 
-    fn answers(&self, ids: &Ids) -> Result<Option<Resume>, NoValue> {
+    fn answers(&self, ids: &mut Ids) -> Result<Option<Resume>, NoValue> {
         if let Some(named) = self.with.get("resume_by_id").and_then(Value::as_object) {
             let answer = |(symbol, value): (&String, &Value)| {
-                let id = QuestionId::parse(ids.actual(symbol)?);
+                let id = QuestionId::parse(&ids.actual(symbol)?);
                 Ok((id.map_err(|_| NoValue(format!("{symbol} is no question")))?, value.clone()))
             };
             let answers = named.iter().map(answer).collect::<Result<Vec<_>, NoValue>>()?;

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::matching::{Ids, recorded_pieces};
+use crate::ids::Ids;
+use crate::matching::recorded_pieces;
 use crate::scenario::Scenario;
 use crate::settle::{Piece, mask, pieces};
 

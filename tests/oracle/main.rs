@@ -12,6 +12,7 @@ mod declared;
 mod expr;
 mod fault;
 mod graph;
+mod ids;
 mod matching;
 mod node;
 mod python;

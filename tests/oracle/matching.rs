@@ -1,44 +1,11 @@
 //! Compares a recorded answer with ours. Ids differ, so both are walked side by side with a one-to-one map of ids.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::ids::{Ids, Standing};
 use crate::settle::{Piece, mask, pieces, split};
-use crate::term::NoValue;
-
-/// Which of our ids each recorded one is: `#0`, `#1`, …
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ids {
-    actual: HashMap<String, String>,
-    recorded: HashMap<String, String>,
-}
-
-impl Ids {
-    /// Our id for a recorded one.
-    pub(crate) fn actual(&self, symbol: &str) -> Result<&str, NoValue> {
-        self.actual.get(symbol).map(String::as_str).ok_or_else(|| NoValue(format!("no answer has shown {symbol} yet")))
-    }
-
-    /// The recorded id for one of ours.
-    pub(crate) fn symbol(&self, actual: &str) -> Option<&str> {
-        self.recorded.get(actual).map(String::as_str)
-    }
-
-    /// Takes both for the same, unless one is known to be another.
-    pub(crate) fn bind(&mut self, symbol: &str, actual: &str) -> bool {
-        match (self.actual.get(symbol), self.recorded.get(actual)) {
-            (None, None) => {
-                self.actual.insert(symbol.to_owned(), actual.to_owned());
-                self.recorded.insert(actual.to_owned(), symbol.to_owned());
-                true
-            }
-            (Some(known), Some(_)) => known == actual,
-            _ => false,
-        }
-    }
-}
 
 /// Where two answers differ first.
 #[derive(Debug)]
@@ -65,13 +32,34 @@ pub(crate) fn recorded_pieces(text: &str) -> Vec<Piece<'_>> {
 
 /// Compares; learns which ids are the same.
 pub(crate) fn compare(recorded: &Value, actual: &Value, ids: &mut Ids) -> Result<(), Difference> {
-    Walk { at: Vec::new(), ids }.walk(recorded, actual)
+    let mut pairs = Walk { at: Vec::new(), met: Meet::Bind(ids) };
+    pairs.walk(recorded, actual)
 }
 
 /// Two answers being compared.
 struct Walk<'a> {
     at: Vec<String>,
-    ids: &'a mut Ids,
+    met: Meet<'a>,
+}
+
+/// What is done where ids meet.
+enum Meet<'a> {
+    /// They are to be the same.
+    Bind(&'a mut Ids),
+    /// They are written down, whatever they are.
+    Note(Vec<(String, String)>),
+}
+
+impl Meet<'_> {
+    fn meet(&mut self, symbol: &str, actual: &str) -> bool {
+        match self {
+            Self::Bind(ids) => ids.bind(symbol, actual),
+            Self::Note(pairs) => {
+                pairs.push((symbol.to_owned(), actual.to_owned()));
+                true
+            }
+        }
+    }
 }
 
 impl Walk<'_> {
@@ -103,41 +91,65 @@ impl Walk<'_> {
         let (a, b) = (recorded_pieces(recorded), pieces(actual));
         a.len() == b.len()
             && a.iter().zip(&b).all(|(a, b)| {
-                a.is_id == b.is_id && if a.is_id { self.ids.bind(a.text, b.text) } else { a.text == b.text }
+                a.is_id == b.is_id && if a.is_id { self.met.meet(a.text, b.text) } else { a.text == b.text }
             })
     }
 
-    /// Neighbours that differ in nothing but ids may stand in any order.
     fn walk_list(&mut self, recorded: &[Value], actual: &[Value]) -> Result<(), Difference> {
         let masks: Vec<String> = actual.iter().map(mask).collect();
         let mut from = 0;
         for run in masks.chunk_by(|a, b| a == b) {
-            let mut open: Vec<usize> = (from..from + run.len()).collect();
-            for (at, one) in recorded.iter().enumerate().skip(from).take(run.len()) {
-                self.inside(&at.to_string(), |walk| walk.walk_one_of(one, actual, &mut open))?;
+            let to = from + run.len();
+            match (run.len(), &self.met) {
+                (1, _) | (_, Meet::Note(_)) => self.walk_in_order(&recorded[from..to], &actual[from..to], from)?,
+                _ => self.walk_alike(&recorded[from..to], &actual[from..to], from)?,
             }
-            from += run.len();
+            from = to;
         }
         Ok(())
     }
 
-    fn walk_one_of(&mut self, recorded: &Value, actual: &[Value], open: &mut Vec<usize>) -> Result<(), Difference> {
-        let mut first = None;
-        for at in 0..open.len() {
-            let before = self.ids.clone();
-            match self.walk(recorded, &actual[open[at]]) {
-                Ok(()) => {
-                    open.remove(at);
-                    return Ok(());
-                }
-                Err(difference) => {
-                    *self.ids = before;
-                    first.get_or_insert(difference);
-                }
+    fn walk_in_order(&mut self, recorded: &[Value], actual: &[Value], from: usize) -> Result<(), Difference> {
+        let both = (from..).zip(recorded.iter().zip(actual));
+        both.into_iter().try_for_each(|(at, (a, b))| self.inside(&at.to_string(), |walk| walk.walk(a, b)))
+    }
+
+    /// Neighbours that differ in nothing but ids may stand in any order.
+    fn walk_alike(&mut self, recorded: &[Value], actual: &[Value], from: usize) -> Result<(), Difference> {
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        for (at, (a, b)) in (from..).zip(recorded.iter().zip(actual)) {
+            let mut noted = Walk { at: self.at.clone(), met: Meet::Note(Vec::new()) };
+            noted.inside(&at.to_string(), |walk| walk.walk(a, b))?;
+            if let Meet::Note(pairs) = noted.met {
+                let (symbols, ids): (Vec<String>, Vec<String>) = pairs.into_iter().unzip();
+                theirs.push(symbols);
+                ours.push(ids);
             }
         }
-        first.map_or(Ok(()), Err)
+        let Meet::Bind(ids) = &mut self.met else { return Ok(()) };
+        if match_alike(theirs, ours, ids) {
+            return Ok(());
+        }
+        Err(self.difference(&Value::Array(recorded.to_vec()), &Value::Array(actual.to_vec())))
     }
+}
+
+/// Finds, for things of which each has some ids, which is which.
+fn match_alike(theirs: Vec<Vec<String>>, mut ours: Vec<Vec<String>>, ids: &mut Ids) -> bool {
+    let is_known = |symbols: &Vec<String>| symbols.iter().any(|id| ids.standing_of_symbol(id) == Standing::Known);
+    let (known, open): (Vec<_>, Vec<_>) = theirs.into_iter().partition(is_known);
+    for symbols in known {
+        let fits = |actual: &Vec<String>| {
+            let mut trial = ids.clone();
+            symbols.iter().zip(actual).all(|(symbol, actual)| trial.bind(symbol, actual))
+        };
+        let Some(at) = ours.iter().position(fits) else { return false };
+        let actual = ours.remove(at);
+        symbols.iter().zip(&actual).for_each(|(symbol, actual)| {
+            ids.bind(symbol, actual);
+        });
+    }
+    open.iter().all(Vec::is_empty) || ids.group(open, ours)
 }
 
 fn same_keys(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {

@@ -10,7 +10,8 @@ use superstep::Checkpointer;
 use crate::call::{Answer, Bench};
 use crate::declared::{Line, symbolic};
 use crate::graph::build;
-use crate::matching::{Difference, Ids, compare};
+use crate::ids::Ids;
+use crate::matching::{Difference, compare};
 use crate::node::World;
 use crate::scenario::{Instead, Scenario};
 
@@ -75,7 +76,7 @@ struct Over;
 impl Run<'_> {
     async fn run(mut self, bench: &Bench<'_>) -> Verdict {
         for (number, call) in self.scenario.calls.iter().enumerate() {
-            let answer = bench.call(call, &self.ids).await;
+            let answer = bench.call(call, &mut self.ids).await;
             if self.judge(number, &answer).is_err() {
                 break;
             }

@@ -48,7 +48,7 @@ impl<S: State> Machine<S> {
         let updates =
             self.slots.iter().filter_map(|slot| slot.output()).flat_map(|output| output.updates.iter().cloned());
         let updates: SmallVec<[S::Update; 2]> = updates.collect();
-        Arc::make_mut(&mut self.state).apply(&self.schema, updates, Moment::Patch, WantUndo::No);
+        Arc::make_mut(&mut self.state).apply(&self.schema, updates, Moment::Step, WantUndo::No);
         true
     }
 
@@ -80,7 +80,7 @@ impl<S: State> Machine<S> {
         matches!(self.slots[..], [ref slot] if matches!(slot.phase, Phase::Finished { ahead: Some(_), .. }))
     }
 
-    fn wrote_something(&self) -> bool {
+    pub(super) fn wrote_something(&self) -> bool {
         let mut written = ChannelSet::default();
         for output in self.slots.iter().filter_map(|slot| slot.output()) {
             output.updates.iter().for_each(|update| S::written(&self.schema, update, &mut written));

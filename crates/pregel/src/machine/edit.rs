@@ -59,7 +59,7 @@ impl<S: State> Machine<S> {
             return Ok(Place::Start);
         }
         match self.frontier.last[..] {
-            [] if self.frontier.start => Ok(Place::Start), // nothing ran yet
+            [] => Ok(Place::Start), // nothing ran yet
             [place] => Ok(place),
             ref last => {
                 let nodes = last.iter().map(|place| self.topology.name_of(*place).clone()).collect();

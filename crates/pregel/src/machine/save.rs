@@ -15,7 +15,7 @@ use crate::state::State;
 use crate::stored::{StoredQuestion, encode_output, without_untracked};
 use crate::topology::Place;
 
-use super::slot::{Phase, PutState};
+use super::slot::{Phase, PutState, Slot};
 use super::{Flow, Machine, Mint, Purpose, Saving};
 
 /// Whether a border is stored at once.
@@ -149,14 +149,24 @@ impl<S: State> Machine<S> {
         }
     }
 
-    /// An edit is recorded as the result of the task it stands for.
+    /// An edit that does something is recorded as the result of the task it stands for.
     fn put_edit(&mut self, stands_for: Option<TaskId>) {
+        let stands_for = stands_for.filter(|_| self.edit_does_something());
         let Some(slot) = self.slots.first_mut() else { return };
         let put = std::mem::replace(&mut slot.put, PutState::Done);
         let node = self.topology.name_of(slot.place).clone();
         if let (Some(task), PutState::Due(bytes)) = (stands_for, put) {
             self.put_result(task, node, bytes);
         }
+    }
+
+    fn edit_does_something(&self) -> bool {
+        let leads = |slot: &Slot<S>| {
+            let (exits, output) = (self.topology.exits(slot.place), slot.output());
+            let jumps = output.is_some_and(|output| !output.goto.is_empty() || !output.sends.is_empty());
+            jumps || !exits.edges.is_empty() || !exits.joins.is_empty()
+        };
+        self.wrote_something() || self.slots.first().is_some_and(leads)
     }
 
     /// Puts the commands given on this checkpoint that are not stored yet.
