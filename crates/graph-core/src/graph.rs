@@ -60,7 +60,7 @@ impl<S: State> CompiledGraph<S> {
     /// from what is stored with the next call, which waits until that commit is made and those nodes are gone.
     pub async fn invoke(&self, input: impl IntoInput<S>, config: impl Into<RunConfig>) -> Result<Outcome<S>, RunError> {
         let config = config.into();
-        let input = self.input(input, &config)?;
+        let input = taken_apart(input, &config)?;
         call(Arc::clone(&self.program), config, Purpose::Input(input), None).await
     }
 
@@ -73,22 +73,11 @@ impl<S: State> CompiledGraph<S> {
             config.modes.push(StreamMode::Updates);
         }
         let events = Events::new();
-        let input = self.input(input, &config);
+        let input = taken_apart(input, &config);
         let program = Arc::clone(&self.program);
         let to = events.clone();
         let run = async move { call(program, config, Purpose::Input(input?), Some(to)).await };
         RunStream::new(events, Box::pin(run))
-    }
-
-    fn input(
-        &self,
-        input: impl IntoInput<S>,
-        config: &RunConfig,
-    ) -> Result<crate::input::CallInput<S::Update>, RunError> {
-        input.into_input().map_err(|error| {
-            let thread = config.thread.as_deref().and_then(|thread| ThreadId::new(thread).ok());
-            RunError::new(RunErrorKind::InvalidInput(error.to_string()), thread.as_ref())
-        })
     }
 
     /// The state of a thread at its head, or at [`RunConfig::at`]: values, what comes next, tasks, open questions.
@@ -178,4 +167,15 @@ impl<S: State> CompiledGraph<S> {
     pub fn json_schema(&self, face: Face) -> schemars::Schema {
         S::json_schema(&self.program.schema, face)
     }
+}
+
+/// What a caller gave, taken apart.
+fn taken_apart<S: State>(
+    input: impl IntoInput<S>,
+    config: &RunConfig,
+) -> Result<crate::input::CallInput<S::Update>, RunError> {
+    input.into_input().map_err(|error| {
+        let thread = config.thread.as_deref().and_then(|thread| ThreadId::new(thread).ok());
+        RunError::new(RunErrorKind::InvalidInput(error.to_string()), thread.as_ref())
+    })
 }

@@ -77,7 +77,7 @@ impl Frontier {
     /// The border after these tasks, which are all tasks of the step, in task order.
     #[must_use]
     pub fn advance<'a>(mut self, topology: &Topology, passed: impl Iterator<Item = Passed<'a>> + Clone) -> Self {
-        self.empty_edges(topology, passed.clone());
+        self.empty_edges(topology, &passed);
         self.pulls.clear();
         self.pass_all(topology, passed)
     }
@@ -166,7 +166,7 @@ impl Frontier {
     }
 
     /// Empties the full edges into nodes that ran.
-    fn empty_edges<'a>(&mut self, topology: &Topology, passed: impl Iterator<Item = Passed<'a>> + Clone) {
+    fn empty_edges<'a>(&mut self, topology: &Topology, passed: &(impl Iterator<Item = Passed<'a>> + Clone)) {
         self.arrivals.retain(|join, arrived| {
             let target = Place::Node(topology.join(*join).target);
             let ran = passed.clone().any(|task| task.place == target && task.pulled == Pulled::ByEdge);

@@ -140,7 +140,9 @@ fn canonical(hash: &mut blake3::Hasher, value: &serde_json::Value) {
         }
         serde_json::Value::Array(items) => {
             hash.update(b"[").update(&(items.len() as u64).to_le_bytes());
-            items.iter().for_each(|item| canonical(hash, item));
+            for item in items {
+                canonical(hash, item);
+            }
         }
         serde_json::Value::String(text) => {
             hash.update(b"\"");

@@ -87,7 +87,8 @@ pub trait State: Clone + Send + Sync + 'static {
     /// [`SealError::Encode`] if the value has no JSON form.
     fn value_json(&self, schema: &Self::Schema, channel: ChannelIndex) -> Result<Option<serde_json::Value>, SealError>;
 
-    /// An update as JSON: an object of the channels written, with `{"$overwrite": value}` where it replaces.
+    /// An update as JSON: an object of the channels written, with `{"$overwrite": value}` where it replaces. Where a plain
+    /// value is such an object itself, it is shown as `{"$put": value}`, so that two updates never look the same.
     ///
     /// # Errors
     /// [`SealError::Encode`] if a value has no JSON form.

@@ -297,7 +297,9 @@ fn signature(draft: &Draft, channels: &[ChannelSpec]) -> Digest {
         put(to);
     }
     for (sources, target) in &draft.waiting {
-        sources.iter().for_each(|source| put(source));
+        for source in sources {
+            put(source);
+        }
         put(target);
     }
     for channel in channels {

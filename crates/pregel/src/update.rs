@@ -1,6 +1,7 @@
 //! What a task writes to one channel.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// One write to one channel: put through the channel's reducer, or in place of what is there.
 ///
@@ -65,6 +66,22 @@ impl<T> Write<T> {
     }
 }
 
+impl Write<Value> {
+    /// How a write is shown: a plain value as it is, unless it looks like one of the marks.
+    pub(crate) fn into_json(self) -> Value {
+        match self {
+            Self::Put(value) if is_mark(&value) => json!({ "$put": value }),
+            Self::Put(value) => value,
+            Self::Overwrite(value) => json!({ "$overwrite": value }),
+        }
+    }
+}
+
+fn is_mark(value: &Value) -> bool {
+    let key = value.as_object().filter(|object| object.len() == 1).and_then(|object| object.keys().next());
+    key.is_some_and(|key| key == "$put" || key == "$overwrite")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +105,15 @@ mod tests {
         let text = serde_json::to_string(&write).unwrap();
         assert_eq!(text, r#"{"put":{"$overwrite":2,"overwrite":1}}"#);
         assert_eq!(serde_json::from_str::<Write<serde_json::Value>>(&text).unwrap(), write);
+    }
+
+    #[test]
+    fn no_two_writes_look_the_same() {
+        let (mark, put) = (json!({ "$overwrite": 1 }), json!({ "$put": 1 }));
+        assert_eq!(Write::Overwrite(json!(1)).into_json(), mark);
+        assert_eq!(Write::Put(mark.clone()).into_json(), json!({ "$put": mark }));
+        assert_eq!(Write::Put(put.clone()).into_json(), json!({ "$put": put }));
+        let two = json!({ "$overwrite": 1, "a": 2 });
+        assert_eq!(Write::Put(two.clone()).into_json(), two);
     }
 }

@@ -129,7 +129,7 @@ impl<S: State> Drive<S> {
             }
             Effect::Emit(signal) => self.emit(signal),
             Effect::Finish(end) => return Ok(Some(end)),
-            other => return Err(internal(format!("the driver does not know the effect {other:?}"))),
+            other => return Err(Box::new(RunErrorKind::Internal(format!("the driver does not know the effect {other:?}")))),
         }
         Ok(None)
     }
@@ -385,12 +385,9 @@ fn check(answer: &DraftAnswer) -> Result<(), RunErrorKind> {
         .map_err(|reason| RunErrorKind::WrongAnswer { question: answer.question.id, reason })
 }
 
+#[allow(clippy::unnecessary_box_returns, reason = "what every step of the loop returns as its error")]
 fn commit(error: CommitError) -> Stop {
     Box::new(RunErrorKind::commit(error))
-}
-
-fn internal(text: String) -> Stop {
-    Box::new(RunErrorKind::Internal(text))
 }
 
 /// A signal of the machine as an event of the stream.

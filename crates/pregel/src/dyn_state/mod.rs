@@ -13,6 +13,7 @@ mod tests;
 use std::fmt;
 use std::ops::Index;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use schema::{DynSchema, DynSchemaBuilder, InvalidSchema};
@@ -75,6 +76,13 @@ impl Index<&str> for DynState {
 impl PartialEq for DynState {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
+    }
+}
+
+/// The channels that have a value, as one object.
+impl Serialize for DynState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
     }
 }
 

@@ -94,7 +94,7 @@ impl State for DynState {
     }
 
     fn update_json(_schema: &DynSchema, update: &DynUpdate) -> Result<Value, SealError> {
-        Ok(update.iter().map(|(name, write)| (name.to_owned(), shown(write))).collect())
+        Ok(update.iter().map(|(name, write)| (name.to_owned(), write.clone().into_json())).collect())
     }
 
     fn clear(&mut self, schema: &DynSchema, channel: ChannelIndex) {
@@ -103,13 +103,6 @@ impl State for DynState {
 
     fn json_schema(schema: &DynSchema, face: Face) -> schemars::Schema {
         storage::json_schema(schema, face)
-    }
-}
-
-fn shown(write: &Write<Value>) -> Value {
-    match write {
-        Write::Put(value) => value.clone(),
-        Write::Overwrite(value) => serde_json::json!({ "$overwrite": value }),
     }
 }
 

@@ -40,6 +40,7 @@ fn channels_with_a_reducer_begin_empty_and_others_absent() {
     let empty = json!({"items": [], "n": 0, "text": "", "top": 0, "map": {}, "set": [], "chat": []});
     assert_eq!(json!(state.to_object()), empty);
     assert_eq!(state.get("x"), None);
+    assert_eq!(json!(state), empty);
 }
 
 #[test]

@@ -110,8 +110,8 @@ impl<S: State> Machine<S> {
 
     /// What to say of a plain answer where no question is open.
     fn nothing_open(&self) -> Refusal {
-        let unfinished = self.planned().into_iter().filter(|task| self.finished(task).is_none());
-        let asked = unfinished.filter_map(|task| self.records.get(&task.id)?.questions.last()).next();
+        let mut unfinished = self.planned().into_iter().filter(|task| self.finished(task).is_none());
+        let asked = unfinished.find_map(|task| self.records.get(&task.id)?.questions.last());
         asked.map_or(Refusal::NothingToResume, |question| Refusal::AlreadyAnswered { question: question.id })
     }
 

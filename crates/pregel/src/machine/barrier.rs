@@ -12,7 +12,7 @@ use crate::topology::Place;
 
 use super::check::invalid;
 use super::save::PutNow;
-use super::slot::{Ahead, Phase};
+use super::slot::{Ahead, Phase, Slot};
 use super::step::Pass;
 use super::{Flow, Machine, Mint, Purpose};
 
@@ -121,7 +121,7 @@ impl<S: State> Machine<S> {
 
     fn plan_next(&mut self) {
         let frontier = std::mem::take(&mut self.frontier);
-        let passed = self.slots.iter().filter_map(|slot| slot.passed());
+        let passed = self.slots.iter().filter_map(Slot::passed);
         self.frontier = match self.purpose {
             Purpose::Run => frontier.advance(&self.topology, passed),
             Purpose::Edit { .. } => frontier.edit(&self.topology, passed),

@@ -1,6 +1,7 @@
 //! `messages`: a list in which a message with a known id replaces the one that has it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -86,6 +87,22 @@ impl Message for Value {
         }
     }
 }
+
+macro_rules! behind {
+    ($($pointer:ident)*) => {$(
+        impl<M: Message + ?Sized> Message for $pointer<M> {
+            fn id(&self) -> Option<&str> {
+                M::id(self)
+            }
+
+            fn edit(&self) -> Edit<'_> {
+                M::edit(self)
+            }
+        }
+    )*};
+}
+
+behind!(Arc Box);
 
 /// One thing that a fold did to a list; what takes it back.
 #[derive(Clone, Debug)]

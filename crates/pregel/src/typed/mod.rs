@@ -32,9 +32,7 @@ pub trait Owner: Sized + 'static {
 }
 
 /// A derived state.
-pub trait Typed:
-    Owner + State<Schema = (), Undo = Undo<Self>, Update = <Self as Owner>::Writes> + Default
-{
+pub trait Typed: Owner + State<Schema = (), Undo = Undo<Self>, Update = <Self as Owner>::Writes> + Default {
     /// Its name, for the title of its JSON Schema.
     const NAME: &'static str;
     /// Its fields, in order.

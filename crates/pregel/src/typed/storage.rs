@@ -5,14 +5,13 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use superstep_checkpoint::{Codec, SealError};
 
 use super::row::Stored;
 use super::{Fresh, Typed};
 use crate::channel::{ChannelChange, ChannelIndex};
 use crate::state::State;
-use crate::update::Write;
 
 fn stored<S: Typed>(channel: ChannelIndex) -> Option<&'static Stored<S>> {
     S::ROWS[channel.get()].stored.as_ref()
@@ -120,17 +119,10 @@ pub fn update_json<S: Typed>(update: &S::Update) -> Result<Value, SealError> {
     for row in S::ROWS {
         let write = row.stored.as_ref().map(|stored| (stored.write_json)(update)).transpose()?.flatten();
         if let Some(write) = write {
-            object.insert(row.info.name.to_owned(), shown(write));
+            object.insert(row.info.name.to_owned(), write.into_json());
         }
     }
     Ok(Value::Object(object))
-}
-
-fn shown(write: Write<Value>) -> Value {
-    match write {
-        Write::Put(value) => value,
-        Write::Overwrite(value) => json!({ "$overwrite": value }),
-    }
 }
 
 /// Shows which fields an update writes and how, but no values.
