@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Data, DeriveInput, Error, Fields, Path, Result, Type, Visibility};
+use syn::{Attribute, Data, DeriveInput, Error, Fields, GenericParam, Path, Result, Type, Visibility};
 
 use super::attr::{self, FieldAttrs, Kind, Reducer};
 use super::setter::Setter;
@@ -53,9 +53,7 @@ impl Model {
 
     pub(super) fn read(input: &DeriveInput) -> Result<Self> {
         let root = attr::root(&input.attrs)?;
-        if !input.generics.params.is_empty() {
-            let message = "a state has no parameters: channels have fixed types. Use a struct without parameters, with \
-                           an enum or `serde_json::Value` where types vary";
+        if let Some(message) = parameters(input) {
             return Err(Error::new_spanned(&input.generics, message));
         }
         let fields = read_fields(named_fields(input)?)?;
@@ -66,6 +64,19 @@ impl Model {
             root,
             fields,
         })
+    }
+}
+
+/// What is to be said of the parameters of the struct, if it has any.
+fn parameters(input: &DeriveInput) -> Option<&'static str> {
+    match input.generics.params.first()? {
+        GenericParam::Lifetime(_) => {
+            Some("a state borrows nothing: it outlives the call. Use types that own what they hold")
+        }
+        _ => Some(
+            "a state has no parameters: channels have fixed types. Use a struct without parameters, with an enum or \
+             `serde_json::Value` where types vary",
+        ),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn table(model: &Model) -> TokenStream {
     let typed = typed_impl(model, &pregel);
     let name = update.to_string();
     quote! {
-        #[allow(clippy::all, clippy::pedantic)]
+        #[allow(deprecated, clippy::all, clippy::pedantic)]
         const _: () = {
             struct __At<const FIELD: usize>;
 

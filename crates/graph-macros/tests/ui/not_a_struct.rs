@@ -16,4 +16,9 @@ struct Generic<T> {
     value: T,
 }
 
+#[derive(State, Clone, Default)]
+struct Borrows<'a> {
+    text: &'a str,
+}
+
 fn main() {}
