@@ -30,6 +30,7 @@
 mod config;
 mod connect;
 mod error;
+mod look;
 mod metadata;
 mod open;
 mod packed;

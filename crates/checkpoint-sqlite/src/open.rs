@@ -11,12 +11,14 @@ use tokio::sync::Mutex;
 use crate::config::SqliteOptions;
 use crate::connect::{Connector, Readers, close};
 use crate::error::{is_locked, store_error};
+use crate::look::{Found, io_fault, look};
 use crate::query;
 use crate::schema::{self, APPLICATION_ID, VERSION};
 use crate::store::Sqlite;
 use crate::writer::Writer;
 
-const OPEN: &str = "open";
+/// The operation that errors name.
+pub(crate) const OPEN: &str = "open";
 
 /// Files are created one after the other. Whoever closes a file drops all locks of the process on it, also those that
 /// SQLite took meanwhile; so nobody opens a file with SQLite while it is being created here.
@@ -31,12 +33,11 @@ async fn open_file(options: SqliteOptions) -> Result<Sqlite, StoreError> {
     let path = checked(&options.path)?;
     let connector = Connector::new(&path, &options);
     let deadline = Instant::now() + options.busy_timeout;
-    if is_empty(&path)? {
-        let _alone = CREATING.lock().await;
-        create_file(&path)?;
-    } else {
-        refuse_foreign(&connector).await?;
-        refuse_newer(&connector).await?;
+    match look(&path, &connector).await? {
+        Found::Nothing => create_file(&path).await?,
+        Found::Ours => refuse_newer(&connector).await?,
+        Found::Unclear => {}
+        Found::Foreign => return Err(not_ours()),
     }
     let writer = prepare(&connector, deadline).await?;
     let readers = Readers::new(connector.clone(), options.readers.get());
@@ -47,8 +48,14 @@ async fn open_file(options: SqliteOptions) -> Result<Sqlite, StoreError> {
 /// A connection for the store's writes, to a file that is known to be ours.
 pub(crate) async fn writer(connector: &Connector) -> Result<SqliteConnection, Error> {
     let mut connection = connector.writer().await?;
-    sqlx::raw_sql(query::PREPARE_WRITER).execute(&mut connection).await?;
+    prepare_writer(&mut connection).await?;
     Ok(connection)
+}
+
+async fn prepare_writer(connection: &mut SqliteConnection) -> Result<(), Error> {
+    schema::touch(connection).await?;
+    sqlx::raw_sql(query::PREPARE_WRITER).execute(connection).await?;
+    Ok(())
 }
 
 /// The absolute path. SQLite takes some relative ones for something else than a file.
@@ -61,18 +68,9 @@ fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
-/// Whether there is nothing yet. Asked without opening the file, see [`CREATING`].
-fn is_empty(path: &Path) -> Result<bool, StoreError> {
-    match path.metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(metadata.len() == 0),
-        Ok(_) => Err(StoreError::new(StoreErrorKind::Denied, OPEN, "it is not a file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(io_fault(error)),
-    }
-}
-
 /// Creates the file with mode 0600; SQLite gives the same mode to the files it makes beside it.
-fn create_file(path: &Path) -> Result<(), StoreError> {
+async fn create_file(path: &Path) -> Result<(), StoreError> {
+    let _alone = CREATING.lock().await;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -81,29 +79,6 @@ fn create_file(path: &Path) -> Result<(), StoreError> {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(io_fault(error)),
-    }
-}
-
-fn io_fault(error: io::Error) -> StoreError {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
-        _ => StoreErrorKind::Denied,
-    };
-    StoreError::new(kind, OPEN, error.to_string()).with_source(error)
-}
-
-/// Looks whose file it is before anything is opened for writing. The header says it even where newer pages stand in the
-/// write-ahead log only, since a file gets our mark before it gets a log.
-async fn refuse_foreign(connector: &Connector) -> Result<(), StoreError> {
-    let mut connection = connector.look().await.map_err(fault)?;
-    let application = schema::application_id(&mut connection).await.map_err(fault);
-    close(connection).await;
-    match application {
-        Ok(APPLICATION_ID) => Ok(()),
-        Ok(_) => Err(not_ours()),
-        // Read without a lock, a file that grows right now looks damaged. With the lock it will show.
-        Err(error) if error.kind() == StoreErrorKind::Corrupt => Ok(()),
-        Err(error) => Err(error),
     }
 }
 
@@ -174,7 +149,7 @@ async fn update(connection: &mut SqliteConnection) -> Result<(), Refused> {
     sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
     // After the first tables: so our mark is in the file itself, not only in its log.
     schema::use_log(connection).await?;
-    sqlx::raw_sql(query::PREPARE_WRITER).execute(connection).await?;
+    prepare_writer(connection).await?;
     Ok(())
 }
 

@@ -251,3 +251,6 @@ pub(crate) const LIST: &str = concat!(
         ))
     ORDER BY c.seq DESC LIMIT ?4"
 );
+
+#[cfg(test)]
+mod tests;

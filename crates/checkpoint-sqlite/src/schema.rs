@@ -124,3 +124,64 @@ pub(crate) async fn use_log(connection: &mut SqliteConnection) -> Result<(), Err
     let detail = format!("the file system does not support the write-ahead log (journal mode {mode})");
     Err(Error::Configuration(detail.into()))
 }
+
+/// Changes nothing, but finds out whether one may write: SQLite lets a transaction begin on a file that may only be read.
+///
+/// And it makes the connection read the tables' definitions again. It may have read them while another process was just
+/// creating them. SQLite finds that out by itself for the tables a statement names, but not for those that only its
+/// triggers name: there it says that there is no such table.
+pub(crate) async fn touch(connection: &mut SqliteConnection) -> Result<(), Error> {
+    sqlx::raw_sql("UPDATE superstep_migration SET applied_at = 0 WHERE version = 0").execute(connection).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{ConnectOptions, Connection};
+    use superstep_checkpoint::{Checkpointer, TenantId, ThreadId, ThreadKey};
+
+    use super::*;
+    use crate::Sqlite;
+
+    async fn connect(path: &std::path::Path) -> SqliteConnection {
+        sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+    }
+
+    #[test]
+    fn each_version_has_its_migration() {
+        assert_eq!(i64::try_from(MIGRATIONS.len()), Ok(VERSION));
+    }
+
+    /// Whatever statement is the last that ran, nothing of it is there: the migrations and their record are one transaction.
+    #[tokio::test]
+    async fn b090_a_migration_that_ends_after_any_statement_is_done_again() {
+        let statements: Vec<&str> = V1.split_inclusive(";\n").collect();
+        assert!(statements.len() > 6);
+        for ran in 0..=statements.len() {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("a.db");
+            let mut died = connect(&path).await;
+            let text = format!("BEGIN IMMEDIATE; {}", statements[..ran].concat());
+            sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut died).await.unwrap();
+            drop(died);
+            let store = Sqlite::open(&path).await.unwrap();
+            let key = ThreadKey { tenant: TenantId::default(), thread: ThreadId::new("t").unwrap() };
+            store.delete_thread(&key).await.unwrap();
+            assert_eq!(version(&mut connect(&path).await).await.unwrap(), VERSION, "{ran}");
+        }
+    }
+
+    #[tokio::test]
+    async fn b088_tables_made_in_a_transaction_go_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut connection = connect(&dir.path().join("a.db")).await;
+        sqlx::raw_sql("BEGIN").execute(&mut connection).await.unwrap();
+        migrate(&mut connection, 0).await.unwrap();
+        assert_eq!(version(&mut connection).await.unwrap(), VERSION);
+        sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
+        assert_eq!(version(&mut connection).await.unwrap(), 0);
+        assert_eq!(application_id(&mut connection).await.unwrap(), 0);
+        assert!(!has_tables(&mut connection).await.unwrap());
+        connection.close().await.unwrap();
+    }
+}

@@ -67,3 +67,28 @@ pub(crate) fn step(thread: &str, n: u64) -> Commit {
     let status = Op::SetStatus { status: Status::Ready, next: vec![NodeName::new("work").unwrap()] };
     Commit { key: key(thread), guard: before(n), ops: vec![put(n, values), status] }
 }
+
+/// The rows of a query on a file, seen by another connection, each as text with its columns between bars.
+pub(crate) async fn rows(path: &std::path::Path, sql: &str) -> Vec<String> {
+    use sqlx::{ConnectOptions, Connection, Row};
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut connection = options.connect().await.unwrap();
+    let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let cell = |row: &sqlx::sqlite::SqliteRow, column| {
+        let bytes: Option<Vec<u8>> = row.try_get_unchecked(column).unwrap();
+        bytes.map_or("null".to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    rows.iter().map(|row| (0..row.len()).map(|i| cell(row, i)).collect::<Vec<_>>().join("|")).collect()
+}
+
+/// The result of task number `n`.
+pub(crate) fn write(n: u8, bytes: &'static str) -> superstep_checkpoint::Write {
+    superstep_checkpoint::Write {
+        task: superstep_checkpoint::TaskId::from_bytes([n; 16]),
+        node: NodeName::new("work").unwrap(),
+        kind: superstep_checkpoint::WriteKind::Result,
+        path: superstep_checkpoint::CallPath::default(),
+        bytes: bytes.into(),
+    }
+}
