@@ -14,20 +14,20 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub use superstep_checkpoint::{
-    Checkpointer, CheckpointerExt, CheckpointId, Digest, Durable, Guarantees, InvalidId, Memory, Metadata, Namespace,
+    CheckpointId, Checkpointer, CheckpointerExt, Digest, Durable, Guarantees, InvalidId, Memory, Metadata, Namespace,
     NodeName, QuestionId, RunId, Sealer, Source, Step, StoreError, StoreErrorKind, TaskId, TenantId, ThreadId,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
 pub use superstep_checkpoint_sqlite::{Sqlite, SqliteOptions, Synchronous};
 pub use superstep_graph_core::{
-    Abandoned, Arg, Blocking, Command, CompiledGraph, Context, Contexts, CustomEvent, Dispatch, Done, Durability, Event,
-    Face, Freshness, FromRoute, FromTask, HistoryQuery, Interrupt, IntoInput, IntoNode, IntoOutput, IntoRouter,
-    IntoRoutes, IntoRouting, InvalidGraph, InvalidInput, Jitter, Need, NoStore, NoUpdate, Node, NodeError, NodeErrorKind,
-    NodeFailure, NodeFault, NodeOptions, NodeOutput, NodeResult, NotDone, Outcome, Pause, PauseAt, Problem, ReadError,
-    Resume, RetryPolicy, Route, RouteContext, Router, RunConfig, RunError, RunErrorKind, RunStream, Runtime, Site,
-    StateEdit, StateGraph, StateSnapshot, Stop, StreamMode, TaskAhead, TaskContext, TaskEnd, TaskInfo, TaskInput,
-    TaskOutput, TaskPath, TaskState, WhenBusy, blocking,
+    Abandoned, Arg, Blocking, Command, CompiledGraph, Context, Contexts, CustomEvent, Dispatch, Done, Durability,
+    Event, Face, Freshness, FromRoute, FromTask, HistoryQuery, Interrupt, IntoInput, IntoNode, IntoOutput, IntoRouter,
+    IntoRoutes, IntoRouting, InvalidGraph, InvalidInput, Jitter, Need, NoStore, NoUpdate, Node, NodeError,
+    NodeErrorKind, NodeFailure, NodeFault, NodeOptions, NodeOutput, NodeResult, NotDone, Outcome, Pause, PauseAt,
+    Problem, ReadError, Resume, RetryPolicy, Route, RouteContext, Router, RunConfig, RunError, RunErrorKind, RunStream,
+    Runtime, Site, StateEdit, StateGraph, StateSnapshot, Stop, StreamMode, TaskAhead, TaskContext, TaskEnd, TaskInfo,
+    TaskInput, TaskOutput, TaskPath, TaskState, WhenBusy, blocking,
 };
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]

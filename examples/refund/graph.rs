@@ -7,9 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use superstep::{
-    Checkpointer, Command, CompiledGraph, Context, END, NodeResult, Runtime, START, State, StateGraph,
-};
+use superstep::{Checkpointer, Command, CompiledGraph, Context, END, NodeResult, Runtime, START, State, StateGraph};
 
 use crate::payments::Bank;
 

@@ -163,7 +163,10 @@ fn wide_graph() -> Fallible<StateGraph<DynState>> {
     for n in 0..50 {
         let next = if n == 49 { END.to_owned() } else { format!("n{:02}", n + 1) };
         graph = graph
-            .node(format!("n{n:02}"), move |_: Arc<DynState>| async move { DynUpdate::new().set(key(n), "y".repeat(300)) })
+            .node(
+                format!("n{n:02}"),
+                move |_: Arc<DynState>| async move { DynUpdate::new().set(key(n), "y".repeat(300)) },
+            )
             .edge(format!("n{n:02}"), next);
     }
     Ok(graph.edge(START, "n00"))

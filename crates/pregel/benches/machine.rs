@@ -6,10 +6,10 @@ use std::sync::Arc;
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
 use superstep_checkpoint::{
-    CheckpointId, ChannelName, Codec, Digest, Epoch, NodeName, Seq, TenantId, ThreadId, ThreadKey,
+    ChannelName, CheckpointId, Codec, Digest, Epoch, NodeName, Seq, TenantId, ThreadId, ThreadKey,
 };
 use superstep_pregel::{
-    Basis, Draft, DynSchema, DynState, DynUpdate, Effect, END, Ended, Event, Ground, Input, Machine, NodeDraft, Pauses,
+    Basis, Draft, DynSchema, DynState, DynUpdate, END, Effect, Ended, Event, Ground, Input, Machine, NodeDraft, Pauses,
     Routing, START, Saving, Settings, Start, State, TaskOutput, Timing, Topology, Watch,
 };
 
@@ -69,7 +69,8 @@ fn run(mut machine: Machine<DynState>) {
 fn steps(criterion: &mut Criterion) {
     let schema = Arc::new(DynSchema::new().add("count").last("name").append("log").build().unwrap());
     let _: &ChannelName = &DynState::channels(&schema)[0].name;
-    for (name, saving) in [("no store", Saving::Never), ("every step", Saving::EveryStep), ("at exit", Saving::AtExit)] {
+    for (name, saving) in [("no store", Saving::Never), ("every step", Saving::EveryStep), ("at exit", Saving::AtExit)]
+    {
         let mut group = criterion.benchmark_group(name);
         for nodes in [10, 1_000] {
             let topology = Arc::new(Topology::new(chain(nodes), DynState::channels(&schema)).unwrap());
