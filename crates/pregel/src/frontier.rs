@@ -113,6 +113,8 @@ impl Frontier {
         if next.last.is_empty() {
             next.last = before;
         }
+        // A deferred node that was let go and is reached again waits again.
+        next.pulls.retain(|pull| !next.deferred.contains(&pull.node));
         next.settle(topology, None);
         next
     }
@@ -139,6 +141,8 @@ impl Frontier {
             self.trigger(topology, *node, Some(by));
         }
         self.pushes.extend(sends.iter().map(|send| Push { send: send.clone(), by_command: Some(by) }));
+        // One that was let go runs in this step: once is enough.
+        self.deferred.retain(|node| !self.pulls.iter().any(|pull| pull.node == *node));
         self.settle(topology, Some(by));
     }
 
