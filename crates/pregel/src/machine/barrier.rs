@@ -40,16 +40,16 @@ impl<S: State> Machine<S> {
         Err(Box::new(End::Interrupted))
     }
 
-    /// Applies what finished tasks wrote to the state that is shown; whether there was anything.
+    /// Applies what finished tasks wrote to the state that is shown, if any finished; whether they wrote something.
     pub(super) fn show_finished(&mut self) -> bool {
-        if self.check_batch().is_err() || !self.wrote_something() {
+        let mut finished = self.slots.iter().filter_map(Slot::output).peekable();
+        if finished.peek().is_none() || self.check_batch().is_err() {
             return false;
         }
-        let updates =
-            self.slots.iter().filter_map(|slot| slot.output()).flat_map(|output| output.updates.iter().cloned());
-        let updates: SmallVec<[S::Update; 2]> = updates.collect();
+        let updates = finished.flat_map(|output| output.updates.iter().cloned()).collect();
+        let wrote = self.wrote_something();
         Arc::make_mut(&mut self.state).apply(&self.schema, updates, Moment::Step, WantUndo::No);
-        true
+        wrote
     }
 
     /// Whether the updates of all finished tasks go together.

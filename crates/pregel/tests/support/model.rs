@@ -1,6 +1,7 @@
 //! What the nodes of a random graph do: pure functions of what they see, so that a node that runs again does the same.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use superstep_pregel::{
 use super::graph::Graph;
 
 /// From here on nothing leads back, so that every run ends, also one whose counts were dropped.
-const LATE: Step = Step(30);
+const LATE: Step = Step(12);
 
 /// A graph and how it is called.
 pub(crate) struct Model {
@@ -24,8 +25,21 @@ pub(crate) struct Model {
     pub(crate) limit: u64,
     /// Nodes to stop before and after.
     pub(crate) pauses: (Vec<String>, Vec<String>),
-    /// The graph as text, for failing tests.
+    pub(crate) seed: u64,
+    /// The graph as text.
     pub(crate) text: String,
+}
+
+/// For failing tests.
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, text, start, turns, saving, limit, pauses, .. } = self;
+        writeln!(
+            f,
+            "seed {seed}\n{text}start {start:?}, turns {turns:?}, {saving:?}, limit {limit}, pauses {pauses:?}"
+        )?;
+        self.programs.iter().try_for_each(|(name, program)| writeln!(f, "{name}: {program:?}"))
+    }
 }
 
 /// What a node does.
@@ -139,13 +153,7 @@ impl Program {
 }
 
 impl Route {
-    pub(crate) fn follow(
-        &self,
-        topology: &Topology,
-        state: &DynState,
-        step: Step,
-        output: &mut TaskOutput<DynUpdate>,
-    ) {
+    pub(crate) fn follow(&self, topology: &Topology, state: &DynState, step: Step, output: &mut TaskOutput<DynUpdate>) {
         let mut go = |name: &String| {
             if let Target::Node(node) = topology.target(name).unwrap() {
                 output.goto.push(node);

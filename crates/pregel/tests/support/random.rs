@@ -10,7 +10,8 @@ use super::graph::Graph;
 use super::model::{Channel, Model, Program, Route, Turn};
 use super::rng::Rng;
 
-const CHANNELS: &str = "items: append\nn: add\nm: max\nx: last\nd: merge\ntext: concat\nany: any\nonce: ephemeral\nmine: untracked\n";
+const CHANNELS: &str =
+    "items: append\nn: add\nm: max\nx: last\nd: merge\ntext: concat\nany: any\nonce: ephemeral\nmine: untracked\n";
 
 /// The model of this seed.
 pub(crate) fn model(seed: u64) -> Model {
@@ -29,8 +30,7 @@ pub(crate) fn model(seed: u64) -> Model {
     let limit = if rng.chance(20) { 2 } else { 100 };
     let pauses = (some(&mut rng, &names, 6), some(&mut rng, &names, 6));
     let graph = Arc::new(Graph::parse(&text));
-    let _ = write!(text, "{programs:#?}\n{start:?} {turns:?} {saving:?} {limit} {pauses:?}");
-    Model { graph, programs, start, turns, saving, limit, pauses, text }
+    Model { seed, graph, programs, start, turns, saving, limit, pauses, text }
 }
 
 /// Two of three graphs begin with several nodes at once.
