@@ -1,5 +1,6 @@
 //! The refund story, disturbed at every one of its calls to the store, in every durability: it comes out the same, it
 //! pays once, and what was acknowledged does not run again.
+#![cfg(all(feature = "macros", feature = "sqlite"))]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "support/history.rs"]

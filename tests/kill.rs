@@ -4,6 +4,7 @@
 //!
 //! The parent is the world outside: it runs the payments service, shows the question to the person, and pulls the plug.
 //! Each process writes down its visits to nodes in a diary, a file that is only appended to.
+#![cfg(all(feature = "macros", feature = "sqlite"))]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "support/children.rs"]

@@ -22,6 +22,7 @@ pub(crate) fn say(line: &str) {
 }
 
 /// Waits for a line of the parent; `None` if it is gone.
+#[allow(dead_code, reason = "each test uses what it needs")]
 pub(crate) fn hear() -> Option<String> {
     let mut line = String::new();
     match std::io::stdin().read_line(&mut line) {

@@ -3,6 +3,7 @@
 use superstep::{CompiledGraph, HistoryQuery, Source, State, StateSnapshot};
 
 /// Which steps are stored.
+#[allow(dead_code, reason = "each test uses what it needs")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steps {
     /// Every one.

@@ -31,6 +31,7 @@ pub(crate) async fn poll_times<T>(mut future: Pin<&mut impl Future<Output = T>>,
 }
 
 /// Lets everything else that can run, run. For runtimes of one thread.
+#[allow(dead_code, reason = "each test uses what it needs")]
 pub(crate) async fn let_others_run() {
     for _ in 0..1_000 {
         tokio::task::yield_now().await;

@@ -1,4 +1,5 @@
 //! Several callers on one thread: of one process, of two, and callers that went away.
+#![cfg(all(feature = "macros", feature = "sqlite"))]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "../support/children.rs"]

@@ -12,12 +12,14 @@ pub enum Durability {
     /// A step is durable before the next one starts. No finished step runs again.
     #[default]
     Sync,
-    /// At most `lag` steps are on their way to the store while the run goes on. A crash may repeat those.
+    /// At most `lag` steps are on their way to the store while the next one runs, and what a stream shows is at most
+    /// that far ahead of it. A crash may repeat those steps and the one in hand.
     Async {
         /// The most steps that are not acknowledged; at least 1.
         lag: u32,
     },
-    /// Only answers and forks are stored on the way; the rest once, when the call ends. A crash repeats the whole call.
+    /// Only answers and forks are stored on the way; the rest once, when the call ends. A crash repeats the whole call,
+    /// and a call that is dropped leaves nothing else.
     Exit,
 }
 

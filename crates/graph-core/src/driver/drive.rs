@@ -12,7 +12,7 @@ use superstep_pregel::{
 };
 
 use super::busy::SharedBusy;
-use super::tasks::{Ended, Job, NodeEnd, RunAs, Surroundings, Tasks, fault, run_node, run_routers};
+use super::tasks::{Ended, Job, NodeEnd, RunAs, Surroundings, Tasks, fault, may_retry, run_node, run_routers};
 use super::writer::Writer;
 use crate::answer::check_answer;
 use crate::config::Durability;
@@ -127,9 +127,16 @@ impl<S: State> Drive<S> {
                 self.settle().await?;
                 self.run_routers(task, state);
             }
-            Effect::Emit(signal) => self.emit(signal),
+            Effect::Emit(signal) => {
+                if let (Some(_), Durability::Async { .. }) = (&self.events, self.durability) {
+                    self.settle().await?; // what is shown is not further ahead of the store than nodes are
+                }
+                self.emit(signal);
+            }
             Effect::Finish(end) => return Ok(Some(end)),
-            other => return Err(Box::new(RunErrorKind::Internal(format!("the driver does not know the effect {other:?}")))),
+            other => {
+                return Err(Box::new(RunErrorKind::Internal(format!("the driver does not know the effect {other:?}"))));
+            }
         }
         Ok(None)
     }
@@ -286,7 +293,7 @@ impl<S: State> Drive<S> {
         let view = self.machine.task(task);
         if let superstep_pregel::Place::Node(node) = view.place
             && failed > 0
-            && self.around.program.nodes[node.get()].retry.allows(&error, failed)
+            && may_retry(&self.around.program.nodes[node.get()], &error, failed)
         {
             let _ = self.machine.handle(Told::Retried { task }, &mut mint);
             self.run_task(task, failed);

@@ -108,7 +108,9 @@ impl<S: State> Tasks<S> {
         }
         match self.many.poll_join_next(cx) {
             Poll::Ready(Some(Ok(ended))) => Poll::Ready(ended),
-            // Panics are caught inside, and nothing aborts a task but dropping this set.
+            // What a node may panic with is caught inside. Should the engine panic, it is to be heard.
+            Poll::Ready(Some(Err(error))) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // Nothing aborts a task but dropping this set.
             Poll::Ready(Some(Err(_)) | None) | Poll::Pending => Poll::Pending,
         }
     }
@@ -125,7 +127,7 @@ pub(crate) async fn run_node<S: State>(around: Surroundings<S>, job: Job<S>) -> 
     loop {
         let end = run_attempt(&around, entry, &job, attempt).await;
         match end {
-            NodeEnd::Failed(error) if entry.retry.allows(&error, attempt) => pause_before_retry(entry, attempt).await,
+            NodeEnd::Failed(error) if may_retry(entry, &error, attempt) => pause_before_retry(entry, attempt).await,
             end => return Ended::Node { index: job.index, attempts: attempt, end },
         }
         attempt += 1;
@@ -135,6 +137,11 @@ pub(crate) async fn run_node<S: State>(around: Surroundings<S>, job: Job<S>) -> 
 fn no_node<S: State>(job: &Job<S>) -> Ended<S> {
     let error = NodeError::msg("the start has no node to run");
     Ended::Node { index: job.index, attempts: 0, end: NodeEnd::Failed(error) }
+}
+
+/// Whether a node that failed so often is tried again. Its rule is the user's code: one that panics says no.
+pub(crate) fn may_retry<S: State>(entry: &NodeEntry<S>, error: &NodeError, failed: u32) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| entry.retry.allows(error, failed))).unwrap_or(false)
 }
 
 async fn pause_before_retry<S: State>(entry: &NodeEntry<S>, failed: u32) {

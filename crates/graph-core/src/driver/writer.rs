@@ -135,15 +135,16 @@ impl<S: State> Writer<S> {
     /// Waits for one commit: the one on its way, or else the next.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, events: Option<&Events<S>>) -> Poll<Result<(), CommitError>> {
         self.start();
-        let Some(in_flight) = &mut self.in_flight else { return Poll::Ready(Ok(())) };
-        let Poll::Ready(result) = in_flight.commit.as_mut().poll(cx) else { return Poll::Pending };
-        let done = self.in_flight.take();
+        // Taken out meanwhile: if the store panics, the commit is not polled again.
+        let Some(mut in_flight) = self.in_flight.take() else { return Poll::Ready(Ok(())) };
+        let Poll::Ready(result) = in_flight.commit.as_mut().poll(cx) else {
+            self.in_flight = Some(in_flight);
+            return Poll::Pending;
+        };
         result?;
-        if let Some(done) = done {
-            self.acknowledged += 1;
-            self.unacknowledged -= done.checkpoints;
-            self.head = done.head.unwrap_or(self.head);
-        }
+        self.acknowledged += 1;
+        self.unacknowledged -= in_flight.checkpoints;
+        self.head = in_flight.head.unwrap_or(self.head);
         if let Some(events) = events {
             self.release(events);
         }
