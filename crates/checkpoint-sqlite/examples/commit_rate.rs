@@ -18,6 +18,8 @@ use superstep_checkpoint_sqlite::{Sqlite, Synchronous};
 
 /// Commits of one turn.
 const TURN: u64 = 400;
+/// Threads that run at once.
+const TASKS: u64 = 16;
 /// Checkpoints of one commit in `async` durability with a long lag.
 const GROUP: u64 = 32;
 
@@ -37,18 +39,20 @@ async fn main() {
 async fn compare(dir: &Path, synchronous: Synchronous, rounds: usize) {
     let store = Sqlite::options(dir.join("store.db")).synchronous(synchronous).open().await.unwrap();
     let mut bare = bare(&dir.join("bare.db"), synchronous).await;
-    let (mut step_no, mut group_no) = (0, 0);
-    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let (mut step_no, mut group_no, mut many_no) = (0, 0, 0);
+    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..rounds {
         times[0].push(bare_turn(&mut bare).await / u32::try_from(TURN).unwrap());
         times[1].push(step_turn(&store, &mut step_no).await / u32::try_from(TURN).unwrap());
         times[2].push(group_turn(&store, &mut group_no).await / u32::try_from(TURN / GROUP * GROUP).unwrap());
+        times[3].push(many_turn(&store, &mut many_no).await / u32::try_from(TURN / TASKS * TASKS).unwrap());
     }
-    let [bare, step, group] = times.map(median);
+    let [bare, step, group, many] = times.map(median);
     let rate = |time: Duration| 1.0 / time.as_secs_f64();
     println!("{synchronous:?}: bare one-row commit {bare:?} ({:.0}/s)", rate(bare));
     println!("  step of one task            {step:?} ({:.0}/s), ratio {:.3}", rate(step), rate(step) / rate(bare));
     println!("  checkpoint in a group of {GROUP} {group:?} ({:.0}/s)", rate(group));
+    println!("  step, {TASKS} threads at once   {many:?} ({:.0}/s)", rate(many));
 }
 
 async fn bare(path: &Path, synchronous: Synchronous) -> SqliteConnection {
@@ -90,6 +94,23 @@ async fn group_turn(store: &Sqlite, no: &mut u64) -> Duration {
         store.commit(Commit { key: key("groups"), guard, ops }).await.unwrap();
         *no += GROUP;
     }
+    start.elapsed()
+}
+
+async fn many_turn(store: &Sqlite, no: &mut u64) -> Duration {
+    let (start, first) = (Instant::now(), *no + 1);
+    *no += TURN / TASKS;
+    let last = *no;
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..TASKS {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for n in first..=last {
+                store.commit(step(&format!("many {task}"), n)).await.unwrap();
+            }
+        });
+    }
+    tasks.join_all().await;
     start.elapsed()
 }
 

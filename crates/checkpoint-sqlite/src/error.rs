@@ -1,5 +1,7 @@
 //! From SQLite's errors to the contract's.
 
+use std::sync::Arc;
+
 use sqlx::Error;
 use sqlx::error::DatabaseError;
 use superstep_checkpoint::{StoreError, StoreErrorKind};
@@ -88,8 +90,9 @@ fn kind_of_code(code: i32) -> StoreErrorKind {
 
 /// The fault of the store that this error stands for. Its text is SQLite's, which names tables and never values: all
 /// values are bound.
-pub(crate) fn store_error(operation: &'static str, error: Error) -> StoreError {
-    let detail = match &error {
+pub(crate) fn store_error(operation: &'static str, error: impl Into<Arc<Error>>) -> StoreError {
+    let error = error.into();
+    let detail = match &*error {
         Error::Database(database) => database.message().to_owned(),
         other => other.to_string(),
     };

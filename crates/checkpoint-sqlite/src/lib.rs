@@ -30,6 +30,8 @@
 mod config;
 mod connect;
 mod error;
+mod group;
+mod line;
 mod look;
 mod metadata;
 mod open;

@@ -12,7 +12,7 @@ use crate::config::SqliteOptions;
 use crate::connect::{Connector, Readers, close};
 use crate::error::{is_locked, store_error};
 use crate::look::{Found, io_fault, look};
-use crate::query;
+use crate::query::write;
 use crate::schema::{self, APPLICATION_ID, VERSION};
 use crate::store::Sqlite;
 use crate::writer::Writer;
@@ -54,7 +54,7 @@ pub(crate) async fn writer(connector: &Connector) -> Result<SqliteConnection, Er
 
 async fn prepare_writer(connection: &mut SqliteConnection) -> Result<(), Error> {
     schema::touch(connection).await?;
-    sqlx::raw_sql(query::PREPARE_WRITER).execute(connection).await?;
+    sqlx::raw_sql(write::PREPARE).execute(connection).await?;
     Ok(())
 }
 

@@ -1,12 +1,25 @@
 //! From the answer of the commit's trigger to a [`CommitError`].
 
+use std::sync::Arc;
+
 use sqlx::Error;
-use superstep_checkpoint::{CheckpointId, Commit, CommitError, Epoch, FoundHead, QuestionId, ThreadKey};
+use superstep_checkpoint::{
+    CheckpointId, Commit, CommitError, Epoch, FoundHead, QuestionId, StoreError, StoreErrorKind, ThreadKey,
+};
 
 use crate::error::{is_in_doubt, is_unique_violation, raised, store_error};
+use crate::line::Refused;
 
 /// Why a commit was not applied.
-pub(crate) fn refusal(commit: &Commit, error: Error) -> CommitError {
+pub(crate) fn refusal(commit: &Commit, refused: Refused) -> CommitError {
+    match refused {
+        Refused::Check(text) => parse(commit, &text).unwrap_or_else(|| unknown(&text)),
+        Refused::NotSent(error) => CommitError::Store(store_error("commit", error)),
+        Refused::Failed(error) => failure(commit, error),
+    }
+}
+
+fn failure(commit: &Commit, error: Arc<Error>) -> CommitError {
     if let Some(known) = raised(&error).and_then(|text| parse(commit, text)) {
         return known;
     }
@@ -20,6 +33,14 @@ pub(crate) fn refusal(commit: &Commit, error: Error) -> CommitError {
     } else {
         CommitError::Store(source)
     }
+}
+
+fn unknown(text: &str) -> CommitError {
+    CommitError::Store(StoreError::new(
+        StoreErrorKind::Other,
+        "commit",
+        format!("refused for an unknown reason: {text}"),
+    ))
 }
 
 /// Reads what the trigger said: a word, and what it found.
@@ -90,11 +111,11 @@ mod tests {
     fn refused(code: i32, text: &'static str) -> CommitError {
         let thread = ThreadKey { tenant: TenantId::default(), thread: ThreadId::new("t").unwrap() };
         let commit = Commit { key: thread.root(), guard: Guard::head(Expect::Empty(Epoch(0))), ops: Vec::new() };
-        refusal(&commit, Error::Database(Box::new(Code(code, text))))
+        refusal(&commit, Refused::Failed(Arc::new(Error::Database(Box::new(Code(code, text))))))
     }
 
     #[test]
-    fn what_the_trigger_says() {
+    fn what_the_check_says() {
         let said = |text| refused(1811, text);
         assert!(matches!(said("fenced 7"), CommitError::Fenced { epoch: Epoch(7), .. }));
         assert!(matches!(said("moved nothing"), CommitError::HeadMoved { found: FoundHead::Nothing, .. }));
@@ -153,7 +174,8 @@ mod tests {
         }
         let thread = ThreadKey { tenant: TenantId::default(), thread: ThreadId::new("t").unwrap() };
         let commit = Commit { key: thread.root(), guard: Guard::head(Expect::Empty(Epoch(0))), ops: Vec::new() };
-        assert!(matches!(refusal(&commit, Error::WorkerCrashed), CommitError::InDoubt { .. }));
-        assert!(matches!(refusal(&commit, Error::PoolClosed), CommitError::Store(_)));
+        let crashed = || Arc::new(Error::WorkerCrashed);
+        assert!(matches!(refusal(&commit, Refused::Failed(crashed())), CommitError::InDoubt { .. }));
+        assert!(matches!(refusal(&commit, Refused::NotSent(crashed())), CommitError::Store(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! A commit as the arguments of [`query::COMMIT`](crate::query::COMMIT).
+//! A commit as the arguments of [`COMMIT`](crate::query::write::COMMIT).
 //!
 //! All content stands in one blob, `bytes`. The rows of the lists say where, counted from 1 as `substr` does:
 //!
@@ -27,9 +27,15 @@ use crate::metadata;
 /// A statement with its arguments.
 pub(crate) type Bound = Query<'static, sqlx::Sqlite, SqliteArguments>;
 
-/// What a commit writes, collected over its ops in their order.
-#[derive(Default)]
+/// A commit: where, what must be so, and what it writes, collected over its ops in their order.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
+    tenant: String,
+    thread: String,
+    namespace: String,
+    head: Expected,
+    root: Expected,
+    fence: Option<(Vec<u8>, i64)>,
     raises: i64,
     /// The new holder, where `raises` is not 0.
     owner: Option<Vec<u8>>,
@@ -51,8 +57,16 @@ impl Request {
     /// # Errors
     /// `Invalid` for positions that SQLite cannot count, `Unsupported` for ops of a newer contract.
     pub(crate) fn new(commit: &Commit) -> Result<Self, CommitError> {
-        let mut request = Self::default();
-        request.bytes.reserve(commit.ops.iter().map(bytes_of).sum());
+        let mut request = Self {
+            tenant: commit.key.thread.tenant.as_str().to_owned(),
+            thread: commit.key.thread.thread.as_str().to_owned(),
+            namespace: commit.key.namespace.as_str().to_owned(),
+            head: Expected::new(Some(commit.guard.head)),
+            root: Expected::new(commit.guard.root),
+            fence: commit.guard.fence.map(|fence| (fence.owner.as_bytes().to_vec(), epoch_number(fence.epoch))),
+            bytes: Vec::with_capacity(commit.ops.iter().map(bytes_of).sum()),
+            ..Self::default()
+        };
         for (i, op) in commit.ops.iter().enumerate() {
             match op {
                 Op::PutCheckpoint(new) => request.put_checkpoint(commit, new)?,
@@ -77,22 +91,25 @@ impl Request {
         Ok(request)
     }
 
-    /// The statement that applies it.
-    pub(crate) fn bind(self, commit: &Commit, statement: Bound) -> Bound {
-        let (head, epoch) = expected(Some(commit.guard.head));
-        let (root_head, root_epoch) = expected(commit.guard.root);
-        let fence = commit.guard.fence;
+    /// How many bytes of content it has.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Gives a statement its values, in the order of the columns of the view.
+    pub(crate) fn bind(self, statement: Bound) -> Bound {
+        let (fence_owner, fence_epoch) = self.fence.unzip();
         statement
-            .bind(commit.key.thread.tenant.as_str().to_owned())
-            .bind(commit.key.thread.thread.as_str().to_owned())
-            .bind(commit.key.namespace.as_str().to_owned())
+            .bind(self.tenant)
+            .bind(self.thread)
+            .bind(self.namespace)
             .bind(now())
-            .bind(head)
-            .bind(epoch)
-            .bind(root_head)
-            .bind(root_epoch)
-            .bind(fence.map(|fence| fence.owner.as_bytes().to_vec()))
-            .bind(fence.map(|fence| epoch_number(fence.epoch)))
+            .bind(self.head.id)
+            .bind(self.head.epoch)
+            .bind(self.root.id)
+            .bind(self.root.epoch)
+            .bind(fence_owner)
+            .bind(fence_epoch)
             .bind(self.raises)
             .bind(self.owner)
             .bind(self.releases)
@@ -162,8 +179,28 @@ impl Request {
     }
 }
 
+/// The expected head, or the expected epoch where there is none; neither where nothing is expected.
+#[derive(Clone, Debug, Default)]
+struct Expected {
+    id: Option<Vec<u8>>,
+    epoch: Option<i64>,
+}
+
+impl Expected {
+    fn new(expect: Option<Expect>) -> Self {
+        let (id, epoch) = match expect {
+            Some(Expect::Head(id)) => (Some(id.as_bytes().to_vec()), None),
+            Some(Expect::Empty(epoch)) => (None, Some(epoch_number(epoch))),
+            // An expectation that this version does not know is met by nothing.
+            Some(_) => (None, Some(-1)),
+            None => (None, None),
+        };
+        Self { id, epoch }
+    }
+}
+
 /// A JSON array of texts, or nothing. Each text is a row: numbers with a fixed width, then one text of any length.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Rows(String);
 
 impl Rows {
@@ -200,17 +237,6 @@ fn bytes_of(op: &Op) -> usize {
         Op::PutWrites { writes, .. } => writes.iter().map(|write| write.bytes.len()).sum(),
         Op::Answer(answer) => 16 + answer.bytes.len(),
         _ => 0,
-    }
-}
-
-/// The expected head, or the expected epoch.
-fn expected(expect: Option<Expect>) -> (Option<Vec<u8>>, Option<i64>) {
-    match expect {
-        Some(Expect::Head(id)) => (Some(id.as_bytes().to_vec()), None),
-        Some(Expect::Empty(epoch)) => (None, Some(epoch_number(epoch))),
-        // An expectation that this version does not know is met by nothing.
-        Some(_) => (None, Some(-1)),
-        None => (None, None),
     }
 }
 

@@ -14,8 +14,9 @@ use superstep_checkpoint::{
 use crate::config::{SqliteOptions, Synchronous};
 use crate::connect::{Readers, close};
 use crate::error::{is_broken, store_error};
+use crate::line::Line;
 use crate::metadata;
-use crate::query;
+use crate::query::{read, write};
 use crate::refusal::refusal;
 use crate::request::{Bound, Request, now};
 use crate::row::Cells;
@@ -30,7 +31,8 @@ pub struct Sqlite {
 struct Shared {
     instance: StoreInstance,
     synchronous: Synchronous,
-    writer: Writer,
+    writer: Arc<Writer>,
+    line: Line,
     readers: Readers,
 }
 
@@ -49,7 +51,9 @@ impl Sqlite {
     }
 
     pub(crate) fn new(writer: Writer, readers: Readers, synchronous: Synchronous) -> Self {
-        Self { shared: Arc::new(Shared { instance: StoreInstance::new(), synchronous, writer, readers }) }
+        let (instance, writer) = (StoreInstance::new(), Arc::new(writer));
+        let line = Line::new(Arc::clone(&writer));
+        Self { shared: Arc::new(Shared { instance, synchronous, writer, line, readers }) }
     }
 
     /// Closes all connections in order and waits for their threads. The store may be used again: connections are opened
@@ -88,17 +92,16 @@ fn of_namespace(sql: &'static str, key: &NamespaceKey) -> Bound {
 impl Checkpointer for Sqlite {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         commit.check_alone()?;
-        let statement = Request::new(&commit)?.bind(&commit, sqlx::query(query::COMMIT));
-        let writing = self.shared.writer.take().await.map_err(|error| store_error("commit", error))?;
-        writing.execute(statement).await.map_err(|error| refusal(&commit, error))
+        let request = Request::new(&commit)?;
+        self.shared.line.commit(request).await.map_err(|refused| refusal(&commit, refused))
     }
 
     async fn get(&self, key: &NamespaceKey, at: At) -> Result<View, StoreError> {
         let statement = match at {
-            At::Head => of_namespace(query::GET_HEAD, key),
-            At::Id(id) => of_namespace(query::GET_ID, key).bind(id.as_bytes().to_vec()),
+            At::Head => of_namespace(read::GET_HEAD, key),
+            At::Id(id) => of_namespace(read::GET_ID, key).bind(id.as_bytes().to_vec()),
             At::Question(question) => {
-                of_namespace(query::GET_QUESTION, key).bind(CallPath::from(question).as_str().to_owned())
+                of_namespace(read::GET_QUESTION, key).bind(CallPath::from(question).as_str().to_owned())
             }
             _ => return Err(StoreError::unsupported("get", "a newer way to name a checkpoint")),
         };
@@ -113,12 +116,12 @@ impl Checkpointer for Sqlite {
         let entries = metadata::entries(&query.metadata);
         let wanted = (!entries.is_empty()).then(|| serde_json::Value::from(entries).to_string());
         let statement =
-            of_namespace(query::LIST, key).bind(limit).bind(query.before.map(|id| id.as_bytes().to_vec())).bind(wanted);
+            of_namespace(read::LIST, key).bind(limit).bind(query.before.map(|id| id.as_bytes().to_vec())).bind(wanted);
         self.read("list", statement).await?.iter().map(|row| Cells { operation: "list", row }.stored()).collect()
     }
 
     async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError> {
-        let statement = sqlx::query(query::DELETE)
+        let statement = sqlx::query(write::DELETE)
             .bind(key.tenant.as_str().to_owned())
             .bind(key.thread.as_str().to_owned())
             .bind(now());

@@ -1,7 +1,9 @@
 //! The one connection that writes.
 
+use std::sync::Arc;
+
 use sqlx::{Error, SqliteConnection};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::connect::Connector;
 use crate::error::is_broken;
@@ -13,17 +15,17 @@ use crate::request::Bound;
 pub(crate) struct Writer {
     connector: Connector,
     /// Empty after the connection broke or was closed; the next task opens another.
-    slot: Mutex<Option<SqliteConnection>>,
+    slot: Arc<Mutex<Option<SqliteConnection>>>,
 }
 
 impl Writer {
     pub(crate) fn new(connector: Connector, connection: SqliteConnection) -> Self {
-        Self { connector, slot: Mutex::new(Some(connection)) }
+        Self { connector, slot: Arc::new(Mutex::new(Some(connection))) }
     }
 
     /// The connection, once it is free. After an error nothing was sent.
-    pub(crate) async fn take(&self) -> Result<Writing<'_>, Error> {
-        let mut slot = self.slot.lock().await;
+    pub(crate) async fn take(&self) -> Result<Writing, Error> {
+        let mut slot = Arc::clone(&self.slot).lock_owned().await;
         if slot.is_none() {
             *slot = Some(open::writer(&self.connector).await?);
         }
@@ -38,19 +40,27 @@ impl Writer {
 
 /// The writing connection in use.
 #[derive(Debug)]
-pub(crate) struct Writing<'w> {
-    slot: MutexGuard<'w, Option<SqliteConnection>>,
+pub(crate) struct Writing {
+    slot: OwnedMutexGuard<Option<SqliteConnection>>,
 }
 
-impl Writing<'_> {
+impl Writing {
     /// Runs one statement, which is a transaction of its own. If this future is dropped on the way, the connection's
     /// thread ends the statement all the same, and whoever comes next waits for it there.
-    pub(crate) async fn execute(mut self, statement: Bound) -> Result<(), Error> {
-        let connection = self.slot.as_mut().ok_or(Error::PoolClosed)?;
-        let done = statement.execute(connection).await;
+    pub(crate) async fn execute(&mut self, statement: Bound) -> Result<(), Error> {
+        let done = statement.execute(self.connection()?).await;
+        self.keep_or_drop(done).map(drop)
+    }
+
+    pub(crate) fn connection(&mut self) -> Result<&mut SqliteConnection, Error> {
+        self.slot.as_mut().ok_or(Error::PoolClosed)
+    }
+
+    /// Passes a result on; drops the connection if it shows that this one is of no more use.
+    pub(crate) fn keep_or_drop<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
         if done.as_ref().is_err_and(is_broken) {
             *self.slot = None;
         }
-        done.map(drop)
+        done
     }
 }

@@ -2,7 +2,8 @@
 
 use sqlx::{AssertSqlSafe, ConnectOptions, Row, SqliteConnection};
 
-use super::*;
+use super::read::{GET_HEAD, GET_ID, GET_QUESTION, LIST};
+use super::write::{COMMIT, DELETE, PREPARE, SLOT_VALUES, commit_several};
 use crate::schema::MIGRATIONS;
 
 async fn prepared() -> SqliteConnection {
@@ -10,7 +11,7 @@ async fn prepared() -> SqliteConnection {
     for migration in MIGRATIONS {
         sqlx::raw_sql(migration).execute(&mut connection).await.unwrap();
     }
-    sqlx::raw_sql(PREPARE_WRITER).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(PREPARE).execute(&mut connection).await.unwrap();
     connection
 }
 
@@ -36,7 +37,7 @@ async fn b112_reads_go_through_indexes() {
     assert!(plan(GET_QUESTION).await.iter().any(|step| step.contains("superstep_question")));
 }
 
-/// A list to be inserted is not buffered first (see [`PREPARE_WRITER`]), except where it is joined with checkpoints.
+/// A list to be inserted is not buffered first (see `write.rs`), except where it is joined with checkpoints.
 #[tokio::test]
 async fn a_commit_uses_one_buffer_at_most() {
     let rows =
@@ -54,4 +55,9 @@ async fn writes_go_through_indexes() {
         assert!(rows.len() > 50, "the triggers' steps are among them");
         assert!(rows.iter().all(|row| !["Rewind", "Last"].contains(&row.get("opcode"))), "{sql}");
     }
+}
+
+#[test]
+fn a_slot_has_as_many_places_as_values() {
+    assert_eq!(commit_several(3).0.matches('?').count(), 3 * SLOT_VALUES);
 }
