@@ -10,6 +10,7 @@ mod refund;
 #[path = "../support/verdict.rs"]
 mod verdict;
 
+mod doubt;
 mod lives;
 mod repeated;
 mod story;
