@@ -197,6 +197,20 @@ fn messages_replace_by_id_and_go_by_id() {
 }
 
 #[test]
+fn of_two_messages_with_one_id_the_later_is_edited() {
+    // They cannot come through the reducer, but be stored from before the channel had it.
+    let stored = br#"[{"id":"a","t":1},{"id":"a","t":2}]"#;
+    for others in [0, 40] {
+        let mut state = DynState::initial(&schema());
+        state.decode(&schema(), ChannelIndex(8), &[(Codec::Json, stored)]).unwrap();
+        let mut items: Vec<_> = (0..others).map(|i| json!({ "id": i.to_string() })).collect();
+        items.push(json!({"id": "a", "t": 3}));
+        step(&mut state, &[update(json!({ "chat": items }))]);
+        assert_eq!((&state["chat"][0]["t"], &state["chat"][1]["t"]), (&json!(1), &json!(3)));
+    }
+}
+
+#[test]
 fn stored_parts_join_to_the_live_value() {
     let (schema, codec) = (schema(), Codec::Json);
     let mut state = DynState::initial(&schema);
