@@ -151,7 +151,7 @@ fn b81_a_key_that_cannot_be_written_is_an_error_that_names_the_place() {
     let bad = BTreeMap::from([(1, BTreeMap::new()), (2, BTreeMap::from([((1, 2), 3)]))]);
     let update = PairKeysUpdate::new().list([BTreeMap::new(), bad]);
     let error = PairKeys::encode_update(&(), &update, Codec::Json).unwrap_err();
-    assert_eq!(reason(&error), ".put[1][1][0].key: key must be a string");
+    assert_eq!(reason(&error), "list.put[1][1][0].key: key must be a string");
     step(&mut state, &[update]);
     let change = superstep_pregel::ChannelChange { channel: ChannelIndex(0), how: How::Set };
     let error = state.encode(&(), change, Codec::Json).unwrap_err();
@@ -266,17 +266,17 @@ fn b82_what_would_read_as_another_value_is_an_error_that_names_the_place() {
     let float = ": it is no finite number, which JSON cannot hold; use an `Option`";
     let entry = |value| BTreeMap::from([("secret".to_owned(), value)]);
     let new = AmbiguousUpdate::new;
-    for (update, place, why) in [
-        (new().nested(Some(None)), "", null),
-        (new().items([entry(Some(Some(1))), entry(Some(None))]), "[1][0]", null),
-        (new().json(serde_json::Value::Null), "", null),
-        (new().unit(()), "", null),
-        (new().unit_struct(Unit), "", null),
-        (new().float(f64::NAN), "", float),
-        (new().floats([1.0, f32::INFINITY]), "[1]", float),
+    for (update, field, place, why) in [
+        (new().nested(Some(None)), "nested", "", null),
+        (new().items([entry(Some(Some(1))), entry(Some(None))]), "items", "[1][0]", null),
+        (new().json(serde_json::Value::Null), "json", "", null),
+        (new().unit(()), "unit", "", null),
+        (new().unit_struct(Unit), "unit_struct", "", null),
+        (new().float(f64::NAN), "float", "", float),
+        (new().floats([1.0, f32::INFINITY]), "floats", "[1]", float),
     ] {
         let error = Ambiguous::encode_update(&(), &update, Codec::Json).unwrap_err();
-        assert_eq!(reason(&error), format!(".put{place}{why}"));
+        assert_eq!(reason(&error), format!("{field}.put{place}{why}"));
         let mut state = common::new::<Ambiguous>();
         let change = step(&mut state, &[update]).changes[0];
         assert_eq!(reason(&state.encode(&(), change, Codec::Json).unwrap_err()), format!("{place}{why}"));

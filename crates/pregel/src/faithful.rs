@@ -60,7 +60,7 @@ impl<S: Serializer> Strict<S> {
 }
 
 /// Puts a step before the path of an error.
-fn at<E: Error>(step: impl Display) -> impl FnOnce(E) -> E {
+pub(crate) fn at<E: Error>(step: impl Display) -> impl FnOnce(E) -> E {
     move |error| {
         let text = error.to_string();
         let colon = if text.starts_with(['.', '[', ':']) { "" } else { ": " };

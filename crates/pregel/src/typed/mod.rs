@@ -20,7 +20,7 @@ use serde::de::MapAccess;
 use serde::ser::SerializeMap;
 
 use crate::channel::ChannelSpec;
-use crate::faithful::Faithful;
+use crate::faithful::{Faithful, at};
 use crate::reduce::Reduce;
 use crate::state::State;
 use crate::update::Write;
@@ -86,7 +86,7 @@ pub fn write_entry<M: SerializeMap, V: serde::Serialize>(
     write: &Option<Write<V>>,
 ) -> Result<(), M::Error> {
     match write {
-        Some(write) => map.serialize_entry(name, &Faithful(write)),
+        Some(write) => map.serialize_entry(name, &Faithful(write)).map_err(at(name)),
         None => Ok(()),
     }
 }

@@ -11,6 +11,7 @@ use superstep_checkpoint::{Codec, SealError};
 
 use super::{Field, Fresh, Owner, Typed};
 use crate::channel::{How, Kind, Reducer, Side};
+use crate::faithful::Faithful;
 use crate::reduce::batch::{self, Gathered};
 use crate::reduce::{Fault, Reduce, Store};
 use crate::state::{Author, WantUndo};
@@ -279,7 +280,7 @@ fn json<S: Field<K, Value: Serialize>, K>(state: &S) -> Result<Value, SealError>
 }
 
 fn write_json<S: Field<K, Value: Serialize>, K>(update: &S::Writes) -> Result<Option<Write<Value>>, SealError> {
-    let json = |value| serde_json::to_value(value).map_err(SealError::Encode);
+    let json = |value| serde_json::to_value(Faithful(value)).map_err(SealError::Encode);
     match S::write(update) {
         Some(Write::Put(value)) => json(value).map(|value| Some(Write::Put(value))),
         Some(Write::Overwrite(value)) => json(value).map(|value| Some(Write::Overwrite(value))),

@@ -11,6 +11,7 @@ use superstep_checkpoint::{Codec, SealError};
 use super::row::Stored;
 use super::{Fresh, Typed};
 use crate::channel::{ChannelChange, ChannelIndex};
+use crate::faithful::at;
 use crate::state::State;
 
 fn stored<S: Typed>(channel: ChannelIndex) -> Option<&'static Stored<S>> {
@@ -117,12 +118,21 @@ pub fn value_json<S: Typed>(state: &S, channel: ChannelIndex) -> Result<Option<V
 pub fn update_json<S: Typed>(update: &S::Update) -> Result<Value, SealError> {
     let mut object = Map::new();
     for row in S::ROWS {
-        let write = row.stored.as_ref().map(|stored| (stored.write_json)(update)).transpose()?.flatten();
+        let write = row.stored.as_ref().map(|stored| (stored.write_json)(update)).transpose();
+        let write = write.map_err(|error| in_field(row.info.name, error))?.flatten();
         if let Some(write) = write {
             object.insert(row.info.name.to_owned(), write.into_json());
         }
     }
     Ok(Value::Object(object))
+}
+
+/// The same fault, saying in which field it is.
+fn in_field(name: &str, error: SealError) -> SealError {
+    match error {
+        SealError::Encode(error) => SealError::Encode(at(name)(error)),
+        error => error,
+    }
 }
 
 /// Shows which fields an update writes and how, but no values.
