@@ -1,5 +1,6 @@
 //! What callers, nodes and stores may get wrong: each is a typed error that says where and what to do, and leaves the
 //! thread usable.
+#![cfg(all(feature = "macros", feature = "sqlite"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod support;

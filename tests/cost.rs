@@ -1,4 +1,5 @@
 //! What a run costs, counted: commits, round trips, bytes, copies of the state. Counts do not depend on the machine.
+#![cfg(all(feature = "macros", feature = "sqlite"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod support;

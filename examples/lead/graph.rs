@@ -35,7 +35,7 @@ impl Model {
     async fn ask(&self, what: &str, rt: &Runtime) -> NodeResult<String> {
         use std::io::Write;
         let mut bill = std::fs::OpenOptions::new().create(true).append(true).open(&self.bill)?;
-        writeln!(bill, "{what}")?;
+        bill.write_all(format!("{what}\n").as_bytes())?; // at once: two nodes may write
         for percent in [25, 50, 75, 100] {
             tokio::time::sleep(self.pause).await;
             rt.emit(json!({ "what": what, "percent": percent }))?;
