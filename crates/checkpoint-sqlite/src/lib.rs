@@ -40,6 +40,7 @@ mod query;
 mod refusal;
 mod request;
 mod row;
+mod rows;
 mod schema;
 mod store;
 mod writer;

@@ -12,17 +12,17 @@
 //! The record of a checkpoint is its id, body and args; that of a write the checkpoint's id, the task's, the node and
 //! the content. SQLite takes no blob beyond 10^9 bytes, so ten digits do.
 
-use std::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde_json::Value;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
 use superstep_checkpoint::{
-    Answer, Change, CheckpointId, Commit, CommitError, Epoch, Expect, NewCheckpoint, Op, Seq, Write, WriteKind,
+    Answer, Change, CheckpointId, Commit, CommitError, Epoch, Expect, NewCheckpoint, Op, Write, WriteKind,
 };
 
 use crate::metadata;
+use crate::rows::Rows;
 
 /// A statement with its arguments.
 pub(crate) type Bound = Query<'static, sqlx::Sqlite, SqliteArguments>;
@@ -78,7 +78,8 @@ impl Request {
                 Op::Answer(answer) => request.put_answer(answer, &commit.ops[..i]),
                 Op::SetStatus { status, next } => {
                     request.status = Some(status.as_str());
-                    request.next = Some(json(next));
+                    request.next =
+                        Some(serde_json::to_string(next).map_err(|_| commit.invalid("nodes without a text"))?);
                 }
                 Op::Claim { owner } => request.change_hands(Some(owner.as_bytes().to_vec())),
                 Op::Release => {
@@ -126,42 +127,44 @@ impl Request {
 
     fn put_checkpoint(&mut self, commit: &Commit, new: &NewCheckpoint) -> Result<(), CommitError> {
         let NewCheckpoint { checkpoint, args, values } = new;
-        let seq = seq_number(checkpoint.seq).ok_or_else(|| commit.invalid("a position beyond 2^63"))?;
-        let branch = i64::try_from(checkpoint.branch.0).map_err(|_| commit.invalid("a branch beyond 2^63"))?;
-        self.first_seq = self.first_seq.or(Some(seq));
+        let (seq, branch) = (checkpoint.seq.0, checkpoint.branch.0);
+        let first_seq = position(seq).ok_or_else(|| commit.invalid("a position beyond 2^63"))?;
+        position(branch).ok_or_else(|| commit.invalid("a branch beyond 2^63"))?;
+        self.first_seq = self.first_seq.or(Some(first_seq));
         if commit.key.namespace.is_root() {
             self.graph = Some(checkpoint.graph.name.clone());
         }
-        let metadata = match &checkpoint.metadata {
-            none if none.is_empty() => String::new(),
-            some => json(&metadata::entries(some)),
-        };
-        let body = json(checkpoint);
-        let record = self.append(&[checkpoint.id.as_bytes(), body.as_bytes(), args]);
-        let (body, args) = (body.len(), args.len());
-        self.checkpoints.push(format_args!("{seq:019}{branch:019}{record:010}{body:010}{args:010}"), &metadata);
+        let record = self.append(&[checkpoint.id.as_bytes()]);
+        let body = self.bytes.len();
+        serde_json::to_writer(&mut self.bytes, checkpoint)
+            .map_err(|_| commit.invalid("a checkpoint without a text"))?;
+        let body = self.bytes.len() - body;
+        self.append(&[args]);
+        let entries = metadata::entries(&checkpoint.metadata);
+        let metadata = if entries.is_empty() { String::new() } else { Value::from(entries).to_string() };
+        let numbers = [(seq, 19), (branch, 19), (record, 10), (size(body), 10), (size(args.len()), 10)];
+        self.checkpoints.push(&numbers, &metadata);
         for Change { channel, kind, bytes } in values {
-            let (at, len, kind) = (self.append(&[bytes]), bytes.len(), kind.code());
-            let row = format_args!("{branch:019}{seq:019}{kind:03}{record:010}{at:010}{len:010}");
-            self.parts.push(row, channel.as_str());
+            let (at, len, kind) = (self.append(&[bytes]), size(bytes.len()), kind.code().into());
+            let numbers = [(branch, 19), (seq, 19), (kind, 3), (record, 10), (at, 10), (len, 10)];
+            self.parts.push(&numbers, channel.as_str());
         }
         Ok(())
     }
 
     /// Gives the position of its record: the id of the checkpoint, that of the task, the node, and the content.
-    fn put_write(&mut self, checkpoint: CheckpointId, write: &Write) -> usize {
-        let (node, len, kind) = (write.node.as_str().as_bytes(), write.bytes.len(), write.kind.code());
+    fn put_write(&mut self, checkpoint: CheckpointId, write: &Write) -> u64 {
+        let (node, len, kind) = (write.node.as_str().as_bytes(), size(write.bytes.len()), write.kind.code().into());
         let at = self.append(&[checkpoint.as_bytes(), write.task.as_bytes(), node, &write.bytes]);
-        let node = node.len();
-        self.writes.push(format_args!("{kind:03}{at:010}{node:010}{len:010}"), write.path.as_str());
+        self.writes.push(&[(kind, 3), (at, 10), (size(node.len()), 10), (len, 10)], write.path.as_str());
         at
     }
 
     fn put_answer(&mut self, answer: &Answer, before: &[Op]) {
         let write = answer.write();
-        let asked = u8::from(is_asked(before, answer, &write));
+        let asked = u64::from(is_asked(before, answer, &write));
         let at = self.put_write(answer.checkpoint, &write);
-        self.answers.push(format_args!("{asked}{at:010}"), write.path.as_str());
+        self.answers.push(&[(asked, 1), (at, 10)], write.path.as_str());
     }
 
     fn change_hands(&mut self, owner: Option<Vec<u8>>) {
@@ -170,8 +173,8 @@ impl Request {
     }
 
     /// Adds content; gives its position for `substr`, which counts from 1.
-    fn append(&mut self, content: &[&[u8]]) -> usize {
-        let at = self.bytes.len() + 1;
+    fn append(&mut self, content: &[&[u8]]) -> u64 {
+        let at = size(self.bytes.len()) + 1;
         for part in content {
             self.bytes.extend_from_slice(part);
         }
@@ -196,27 +199,6 @@ impl Expected {
             None => (None, None),
         };
         Self { id, epoch }
-    }
-}
-
-/// A JSON array of texts, or nothing. Each text is a row: numbers with a fixed width, then one text of any length.
-#[derive(Clone, Debug, Default)]
-struct Rows(String);
-
-impl Rows {
-    fn push(&mut self, numbers: fmt::Arguments<'_>, text: &str) {
-        self.0.push_str(if self.0.is_empty() { "[\"" } else { ",\"" });
-        // Writing to a text cannot fail, and digits need no escapes.
-        let _ = self.0.write_fmt(numbers);
-        self.0.push_str(json(text).get(1..).unwrap_or_default());
-    }
-
-    fn finish(mut self) -> Option<String> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.push(']');
-        Some(self.0)
     }
 }
 
@@ -246,17 +228,16 @@ fn epoch_number(epoch: Epoch) -> i64 {
 }
 
 /// SQLite counts to 2^63; its greatest number is kept free as the end of all positions.
-fn seq_number(seq: Seq) -> Option<i64> {
-    i64::try_from(seq.0).ok().filter(|seq| *seq < i64::MAX)
+fn position(number: u64) -> Option<i64> {
+    i64::try_from(number).ok().filter(|number| *number < i64::MAX)
+}
+
+fn size(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
 }
 
 /// Milliseconds since 1970.
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// JSON of plain data with text keys, which always has one.
-fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }

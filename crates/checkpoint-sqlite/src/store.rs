@@ -59,12 +59,11 @@ impl Sqlite {
     /// Closes all connections in order and waits for their threads. The store may be used again: connections are opened
     /// when needed. Dropping the last clone does the same without waiting.
     pub async fn close(&self) {
-        for reader in self.shared.readers.take_idle() {
-            close(reader).await;
-        }
-        // Last, since whoever closes last moves the log into the file, and readers may not.
         if let Some(writer) = self.shared.writer.take_out().await {
             close(writer).await;
+        }
+        for reader in self.shared.readers.take_idle() {
+            close(reader).await;
         }
     }
 
