@@ -92,13 +92,13 @@ pub struct Place<'a> {
 pub struct Limits {
     /// The greatest size of one value, in bytes, when it is opened. 1 GiB unless changed.
     pub max_bytes: usize,
-    /// The deepest nesting of one value. 128, the limit of the JSON reader.
+    /// The deepest nesting of lists and objects in one stored value. 120 unless changed; the JSON reader takes 127.
     pub max_depth: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: 1 << 30, max_depth: 128 }
+        Self { max_bytes: 1 << 30, max_depth: 120 }
     }
 }
 
@@ -130,8 +130,15 @@ impl Sealer {
     /// Adds the layers of this sealer to an envelope made by [`Codec::encode`]. Without layers the bytes pass as they are.
     ///
     /// # Errors
-    /// [`SealError`] if a layer fails.
+    /// [`SealError`] if a layer fails, or the value is larger or nested deeper than reading takes: what could not be read
+    /// again is not stored.
     pub fn seal(&self, _place: Place<'_>, encoded: Vec<u8>) -> Result<Bytes, SealError> {
+        if encoded.len() > self.limits.max_bytes {
+            return Err(SealError::TooLarge { bytes: encoded.len(), limit: self.limits.max_bytes });
+        }
+        if is_deeper(&encoded, self.limits.max_depth) {
+            return Err(SealError::TooDeep { limit: self.limits.max_depth });
+        }
         Ok(Bytes::from(encoded))
     }
 
@@ -202,6 +209,12 @@ pub enum SealError {
     /// The envelope was written by a newer version.
     #[error("its envelope has format {0}, this version reads 1; upgrade")]
     Version(u8),
+    /// The value is nested deeper than the limit.
+    #[error("it is nested more than {limit} deep")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
     /// The value is larger than the limit.
     #[error("it has {bytes} bytes, the limit is {limit}")]
     TooLarge {
@@ -217,6 +230,29 @@ impl std::fmt::Debug for SealError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SealError({self})")
     }
+}
+
+/// Whether lists and objects in an envelope are nested deeper than this. Most values do not even have so many.
+fn is_deeper(envelope: &[u8], limit: usize) -> bool {
+    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
+    if envelope.len() <= limit || envelope.iter().filter(|byte| opens(byte)).count() <= limit {
+        return false;
+    }
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in envelope.iter().skip(HEADER_BYTES) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth -= 1,
+            _ => {}
+        }
+        if depth > limit {
+            return true;
+        }
+    }
+    false
 }
 
 /// The reason and position of a decoding error, without the text that serde quotes from the value.
@@ -254,6 +290,21 @@ mod tests {
         assert_eq!(&envelope[..3], b"\x01j\x00");
         let back: (String, u64, f64) = sealer.open_value(place(&key), &envelope).unwrap();
         assert_eq!(back, ("héllo\0".to_owned(), 7, f64::MIN_POSITIVE));
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_not_stored() {
+        let key = key();
+        let sealer = Sealer::new();
+        let nested = |depth: usize| -> serde_json::Value {
+            (0..depth).fold(serde_json::json!("[[[{{{\\\"["), |inner, _| serde_json::json!([inner]))
+        };
+        assert!(sealer.seal_value(place(&key), &nested(120)).is_ok());
+        assert!(matches!(sealer.seal_value(place(&key), &nested(121)), Err(SealError::TooDeep { limit: 120 })));
+        let flat = vec![serde_json::json!({ "a": [1] }); 500];
+        assert!(sealer.seal_value(place(&key), &flat).is_ok());
+        let small = Sealer::new().limits(Limits { max_bytes: 4, ..Limits::default() });
+        assert!(matches!(small.seal_value(place(&key), "longer"), Err(SealError::TooLarge { .. })));
     }
 
     #[test]

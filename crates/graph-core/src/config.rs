@@ -127,7 +127,9 @@ impl RunConfig {
         self
     }
 
-    /// Start from this checkpoint instead of the head. Unless it is the head, the call opens a branch of its own.
+    /// Start from this checkpoint. With an answer to the head it means nothing more than the head; in every other case
+    /// the call opens a branch of its own, on which the step after the checkpoint runs anew with side effects of its own,
+    /// also where it is the head. To go on with unfinished work leave it out.
     #[must_use]
     pub fn at(mut self, checkpoint: CheckpointId) -> Self {
         self.at = Some(checkpoint);
@@ -135,7 +137,8 @@ impl RunConfig {
     }
 
     /// A name for this call, so that it can be repeated safely: the same name with the same input goes on with the call
-    /// or returns its outcome, with another input it is `RunIdReused`.
+    /// or returns its outcome, with another input it is `RunIdReused`. It goes with an input or a thread's first command;
+    /// with anything else it is `InvalidConfig`. Stored as the metadata entry `run_id`.
     #[must_use]
     pub fn run_id(mut self, run: impl Into<String>) -> Self {
         self.run_id = Some(run.into());

@@ -8,7 +8,8 @@ use superstep_pregel::UnknownNode;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// What a node returns: an output, or a [`NodeError`] which every error converts into with `?`.
+/// What a node returns: an output, or a [`NodeError`] which every error type converts into with `?`; for an error that is in
+/// a box already say `.map_err(NodeError::new)?`, for a text [`NodeError::msg`].
 pub type NodeResult<T, E = NodeError> = Result<T, E>;
 
 /// Why a node or router failed. Made from any error with `?`, so it is no [`std::error::Error`] itself; in a
@@ -51,6 +52,12 @@ impl NodeError {
     /// An error with this text.
     pub fn msg(text: impl Into<String>) -> Self {
         Self { cause: Cause::Fault(text.into().into()) }
+    }
+
+    /// An error that is in a box already, or converts into one: `.map_err(NodeError::new)?` for a
+    /// `Box<dyn Error + Send + Sync>` or an `anyhow::Error`, which `?` alone does not take. The cause is kept.
+    pub fn new(error: impl Into<BoxError>) -> Self {
+        Self { cause: Cause::Fault(error.into()) }
     }
 
     /// What kind of failure it is.

@@ -13,12 +13,10 @@ use crate::outcome::Interrupt;
 type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
 /// Why a call failed: [`kind`](RunError::kind) says what, the other methods where. Nothing that was stored is lost.
-#[derive(Debug)]
 pub struct RunError {
     inner: Box<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     kind: RunErrorKind,
     thread: Option<ThreadId>,
@@ -64,7 +62,8 @@ impl RunError {
         self.inner.step
     }
 
-    /// The checkpoint from which the thread goes on.
+    /// The last checkpoint known to be stored. To go on from there call `invoke((), thread)`; naming it with
+    /// [`RunConfig::at`](crate::RunConfig::at) would run its step anew.
     pub fn checkpoint(&self) -> Option<CheckpointId> {
         self.inner.checkpoint
     }
@@ -82,7 +81,9 @@ impl RunError {
         &self.inner.interrupts
     }
 
-    /// Whether the same call may succeed later without a change of code or input.
+    /// Whether trying again may help without a change of code or input. Go on with `invoke((), thread)`, or repeat the
+    /// call under a [run id](crate::RunConfig::run_id): the same input given again without one begins a new turn, whose
+    /// side effects are its own.
     pub fn is_retryable(&self) -> bool {
         match &self.inner.kind {
             RunErrorKind::Store(error) => error.retry() == Retry::MayHelp,
@@ -90,6 +91,13 @@ impl RunError {
             RunErrorKind::Node { failures } => failures.iter().all(|failure| failure.fault == NodeFault::Own),
             _ => false,
         }
+    }
+}
+
+impl fmt::Debug for RunError {
+    /// As for people, since this is what a `main` that returns it prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RunError({self})")
     }
 }
 
@@ -107,8 +115,13 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {
+    /// What stands behind it and is not in its text yet: of nodes that failed, the cause of the first one's error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(&self.inner.kind)
+        match &self.inner.kind {
+            RunErrorKind::Node { failures } => failures.first().and_then(|failure| failure.error.source()),
+            RunErrorKind::Clash(_) => None,
+            kind => std::error::Error::source(kind),
+        }
     }
 }
 

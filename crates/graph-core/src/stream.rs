@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskCx, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskCx, Poll, Waker};
 
 use futures_core::Stream;
 use futures_util::future::BoxFuture;
@@ -117,7 +117,13 @@ impl std::fmt::Debug for CustomEvent {
 }
 
 /// Where a run puts its events.
-pub(crate) struct Events<S: State>(Arc<Mutex<VecDeque<Event<S>>>>);
+pub(crate) struct Events<S: State>(Arc<Mutex<Queue<S>>>);
+
+struct Queue<S: State> {
+    events: VecDeque<Event<S>>,
+    /// Whoever waits for the next event.
+    reader: Option<Waker>,
+}
 
 impl<S: State> Clone for Events<S> {
     fn clone(&self) -> Self {
@@ -127,20 +133,40 @@ impl<S: State> Clone for Events<S> {
 
 impl<S: State> Events<S> {
     pub(crate) fn new() -> Self {
-        Self(Arc::default())
+        Self(Arc::new(Mutex::new(Queue { events: VecDeque::new(), reader: None })))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn push(&self, event: Event<S>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        self.queue().events.push_back(event);
     }
 
     fn pop(&self) -> Option<Event<S>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.queue().events.pop_front()
     }
 
+    /// Says who is to be woken by what nodes show while the run itself waits.
+    fn watch(&self, reader: &Waker) {
+        let mut queue = self.queue();
+        if !queue.reader.as_ref().is_some_and(|known| known.will_wake(reader)) {
+            queue.reader = Some(reader.clone());
+        }
+    }
+
+    /// Where nodes put what they show: they run beside the stream, so it is woken.
     pub(crate) fn custom(&self) -> CustomSink {
         let events = self.clone();
-        CustomSink(Arc::new(move |event| events.push(Event::Custom(event))))
+        CustomSink(Arc::new(move |event| {
+            let mut queue = events.queue();
+            queue.events.push_back(Event::Custom(event));
+            if let Some(reader) = queue.reader.take() {
+                drop(queue);
+                reader.wake();
+            }
+        }))
     }
 }
 
@@ -188,6 +214,7 @@ impl<S: State> Stream for RunStream<S> {
         if let Some(event) = self.events.pop() {
             return Poll::Ready(Some(Ok(event)));
         }
+        self.events.watch(cx.waker());
         if let Some(run) = &mut self.run
             && let Poll::Ready(end) = run.as_mut().poll(cx)
         {

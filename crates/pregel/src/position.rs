@@ -7,8 +7,9 @@ use std::time::SystemTime;
 use serde_json::Value;
 use smallvec::SmallVec;
 use superstep_checkpoint::{
-    Answer, Branch, ChannelName, CheckpointId, Codec, Digest, Metadata, NamespaceKey, Place as SealPlace, QuestionId,
-    SealError, Sealer, Seq, Source, Step, StoredCheckpoint, StoredValue, TaskId, Turn, ValueKind, Write, WriteKind,
+    Answer, AnswerToken, Branch, ChannelName, CheckpointId, Codec, Digest, Metadata, NamespaceKey, Place as SealPlace,
+    QuestionId, SealError, Sealer, Seq, Source, Step, StoredCheckpoint, StoredValue, TaskId, Turn, ValueKind, Write,
+    WriteKind,
 };
 
 use crate::channel::{ChannelIndex, ChannelSet};
@@ -110,6 +111,8 @@ pub struct Patch<U> {
     pub output: TaskOutput<U>,
     /// Its digest.
     pub digest: Digest,
+    /// Tells it from commands that others give at the same time: 128 random bits.
+    pub mark: AnswerToken,
 }
 
 /// Why a stored checkpoint cannot be read by this graph. The thread is untouched.
@@ -273,9 +276,9 @@ impl<S: State> Reader<'_, S> {
         for node in &plan.deferred {
             frontier.deferred.insert(self.topology.node(node.as_str())?);
         }
-        for node in &plan.last {
-            frontier.last.push(self.topology.place(node.as_str())?);
-        }
+        // A node that is gone since only means that an edit cannot speak for it.
+        let last = plan.last.iter().filter_map(|node| self.topology.place(node.as_str()).ok());
+        frontier.last.extend(last);
         Ok(frontier)
     }
 
@@ -316,8 +319,7 @@ impl<S: State> Reader<'_, S> {
         for write in writes {
             let fault = |source| LoadReason::Record { kind: write.kind, node: write.node.to_string(), source };
             if write.kind == WriteKind::Patch {
-                let number = write.path.as_str().parse::<u32>().unwrap_or(u32::MAX);
-                patches.push((number, self.patch(checkpoint, write)?));
+                patches.push((patch_number(write), self.patch(checkpoint, write)?));
                 continue;
             }
             let record = records.entry(write.task).or_default();
@@ -370,7 +372,7 @@ impl<S: State> Reader<'_, S> {
         let place = self.record_place(checkpoint, write, ValueKind::Patch);
         let (codec, body) = self.sealer.open(place, &write.bytes).map_err(fault)?;
         match decode_output::<S>(self.schema, self.topology, codec, body) {
-            Ok((output, Some(digest))) => Ok(Patch { output, digest }),
+            Ok((output, Some(digest))) => Ok(Patch { output, digest, mark: patch_mark(write) }),
             Ok((_, None)) => Err(fault(SealError::Damaged("it has no digest"))),
             Err(OutputError::Decode(source)) => Err(fault(source)),
             Err(OutputError::UnknownNode(unknown)) => Err(unknown.into()),
@@ -384,6 +386,18 @@ impl<S: State> Reader<'_, S> {
     fn record_place<'p>(&'p self, checkpoint: CheckpointId, write: &'p Write, kind: ValueKind) -> SealPlace<'p> {
         SealPlace { task: Some(write.task), ..self.place(checkpoint, write.path.as_str(), kind) }
     }
+}
+
+/// The place of a command among those on its checkpoint: the first part of its path.
+fn patch_number(write: &Write) -> u32 {
+    let number = write.path.as_str().split('.').next();
+    number.and_then(|number| number.parse().ok()).unwrap_or(u32::MAX)
+}
+
+/// What tells a command from others of the same place: the second part of its path.
+fn patch_mark(write: &Write) -> AnswerToken {
+    let mark = write.path.as_str().split('.').nth(1);
+    mark.and_then(|mark| AnswerToken::parse(mark).ok()).unwrap_or(AnswerToken::from_bytes([0; 16]))
 }
 
 fn question_id(write: &Write) -> Result<QuestionId, SealError> {

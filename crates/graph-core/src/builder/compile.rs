@@ -6,7 +6,7 @@ use std::sync::Arc;
 use superstep_checkpoint::NodeName;
 use superstep_pregel::{Draft, NodeDraft, Pauses, Routing, START, State, Topology};
 
-use super::outline::{BranchOutline, NodeOutline, Outline};
+use super::outline::{BranchOutline, NodeOutline, Outline, WaitingEdge};
 use super::problem::{InvalidGraph, Problem};
 use super::{StateGraph, draw, validate};
 use crate::config::PauseAt;
@@ -71,9 +71,22 @@ fn draft(outline: &Outline) -> Result<Draft, Problem> {
         name: outline.name.clone(),
         nodes: nodes.collect::<Result<_, _>>()?,
         edges,
-        waiting: outline.waiting.iter().map(|edge| (edge.sources.clone(), edge.to.clone())).collect(),
+        waiting: waiting(outline),
         start: routing(outline, START),
     })
+}
+
+/// Waiting edges, each once, with their sources in order of name.
+fn waiting(outline: &Outline) -> Vec<(Vec<String>, String)> {
+    let in_order = |edge: &WaitingEdge| {
+        let mut sources = edge.sources.clone();
+        sources.sort();
+        (sources, edge.to.clone())
+    };
+    let mut waiting: Vec<_> = outline.waiting.iter().map(in_order).collect();
+    waiting.sort();
+    waiting.dedup();
+    waiting
 }
 
 fn node_draft(outline: &Outline, node: &NodeOutline) -> Result<NodeDraft, Problem> {

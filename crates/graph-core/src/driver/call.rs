@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use superstep_checkpoint::{
     At, Checkpointer, Durable, Epoch, GraphStamp, ListQuery, Metadata, NamespaceKey, QuestionId, RunId, RunStamp, Seq,
-    TaskId, TenantId, ThreadId, ThreadKey, WriteKind,
+    TaskId, TenantId, ThreadId, ThreadKey, View, WriteKind,
 };
 use superstep_pregel::{
     Answers, Basis, Edit, Ground, Input, Machine, Patch, Pauses, Saving, Settings, Start, State, Target, TaskOutput,
@@ -14,7 +14,7 @@ use superstep_pregel::{
 };
 
 use super::busy::{Busy, SharedBusy};
-use super::drive::token;
+use super::drive::{token, visible};
 use super::seal::Desk;
 use super::tasks::Surroundings;
 use super::{Drive, Opened, Parts, Writer, open, resolve};
@@ -63,11 +63,30 @@ pub(crate) async fn call<S: State>(
     let call = Call::new(program, config, thread.clone(), events).map_err(named)?;
     match call.thread.clone() {
         None => call.without_thread(purpose).map_err(named)?.run().await,
-        Some(thread_id) => match call.on_thread(thread_id, purpose).await.map_err(named)? {
-            Begun::Drive(drive) => drive.run().await,
-            Begun::Over(outcome) => Ok(*outcome),
-        },
+        Some(thread_id) => {
+            let again = call.again();
+            let outcome = call.to_end(thread_id.clone(), purpose).await?;
+            go_on_if_finished(again, thread_id, outcome).await
+        }
     }
+}
+
+/// Two processes may answer two questions of one step at once: each stops for the question that the other answers. Results
+/// are stored before they are looked for, so at least one of them sees that all tasks have finished, and goes on.
+async fn go_on_if_finished<S: State>(
+    again: Call<S>,
+    thread: ThreadId,
+    mut outcome: Outcome<S>,
+) -> Result<Outcome<S>, RunError> {
+    while again.finished_meanwhile(&thread, &outcome).await {
+        match again.again().to_end(thread.clone(), Purpose::Input(CallInput::Continue)).await {
+            Ok(further) => outcome = further,
+            // The other one goes on.
+            Err(error) if matches!(error.kind(), RunErrorKind::HeadMoved { .. } | RunErrorKind::ThreadBusy) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(outcome)
 }
 
 /// What became of a call once it was opened.
@@ -99,6 +118,10 @@ impl<S: State> Call<S> {
         if durability == (Durability::Async { lag: 0 }) {
             return Err(RunErrorKind::InvalidConfig("a lag of 0 steps; use `Durability::Sync`".to_owned()));
         }
+        if config.metadata.contains_key(RUN_ID) {
+            let reason = format!("metadata key {RUN_ID:?} is taken by the run id of a call; use another");
+            return Err(RunErrorKind::InvalidConfig(reason));
+        }
         let limit = config.limit.unwrap_or(program.limit);
         if limit == 0 {
             return Err(RunErrorKind::InvalidConfig("a limit of 0 steps; give at least 1".to_owned()));
@@ -113,6 +136,43 @@ impl<S: State> Call<S> {
         };
         check_contexts(&program, &config)?;
         Ok(Self { program, config, thread, run, settings, durability, events })
+    }
+
+    /// A call like this one that goes on with the thread.
+    fn again(&self) -> Self {
+        let mut config = self.config.clone();
+        config.at = None;
+        Self {
+            program: Arc::clone(&self.program),
+            config,
+            thread: self.thread.clone(),
+            run: None,
+            settings: self.settings.clone(),
+            durability: self.durability,
+            events: self.events.clone(),
+        }
+    }
+
+    async fn to_end(self, thread: ThreadId, purpose: Purpose<S::Update>) -> Result<Outcome<S>, RunError> {
+        let named = |kind| RunError::new(kind, Some(&thread));
+        match self.on_thread(thread.clone(), purpose).await.map_err(named)? {
+            Begun::Drive(drive) => drive.run().await,
+            Begun::Over(outcome) => Ok(*outcome),
+        }
+    }
+
+    /// Whether all tasks that this call stopped for have finished by now. One that has its answer only is left to whoever
+    /// gave it: it may be running.
+    async fn finished_meanwhile(&self, thread: &ThreadId, outcome: &Outcome<S>) -> bool {
+        let Some(store) = self.program.store.as_ref().filter(|store| store.guarantees().shared) else { return false };
+        if outcome.interrupts().is_empty() {
+            return false;
+        }
+        let key = ThreadKey { tenant: store.tenant_id(), thread: thread.clone() }.root();
+        let Ok(View { found: Some(head), .. }) = store.get(&key, At::Head).await else { return false };
+        let finished =
+            |task: TaskId| head.writes.iter().any(|write| write.kind == WriteKind::Result && write.task == task);
+        outcome.interrupts().iter().all(|interrupt| finished(interrupt.task))
     }
 
     // ---------------------------------------------------------------- without a thread
@@ -219,17 +279,22 @@ impl<S: State> Call<S> {
         opened: &Opened<S>,
         purpose: &Purpose<S::Update>,
     ) -> Result<Before<S>, RunErrorKind> {
-        let (Some(run), Purpose::Input(CallInput::Update(update))) = (&self.run, purpose) else {
-            return Ok(Before::No);
+        let Some(run) = &self.run else { return Ok(Before::No) };
+        let input = match purpose {
+            Purpose::Input(CallInput::Update(update)) => self.digest_of(std::slice::from_ref(update), &[])?,
+            Purpose::Input(CallInput::Command { updates, routes }) => self.digest_of(updates, routes)?,
+            _ => {
+                let reason = "a run id goes with an input; an answer is recognised by its question".to_owned();
+                return Err(RunErrorKind::InvalidConfig(reason));
+            }
         };
-        let input = self.digest_of(std::slice::from_ref(update), &[])?;
         if let Some(stamp) = head_run(opened, run) {
             let other = stamp.input != input;
             return Ok(if other { Before::WithAnotherInput(run.to_string()) } else { Before::No });
         }
         let query = ListQuery::default().limit(NonZeroUsize::MIN).metadata(RUN_ID, run.as_str());
         let Some(found) = store.list(key, &query).await?.into_iter().next() else {
-            return Ok(Before::No);
+            return self.named_command(opened, purpose);
         };
         let position = super::open::read(&self.program, key, &found)?;
         let same = position.turn.run.as_ref().is_some_and(|stamp| stamp.id == *run && stamp.input == input);
@@ -238,11 +303,23 @@ impl<S: State> Call<S> {
         }
         let remains = Remains {
             checkpoint: Some(position.id),
-            state: Arc::new(position.state),
+            state: visible::<S>(&self.program.schema, Arc::new(position.state)),
             abandoned: Vec::new(),
             waiting: Vec::new(),
         };
         Ok(Before::Over(Box::new(Outcome::done(remains))))
+    }
+
+    /// A command beside the work of a thread that ran begins no turn, so a run id would not tell its repetition.
+    fn named_command(&self, opened: &Opened<S>, purpose: &Purpose<S::Update>) -> Result<Before<S>, RunErrorKind> {
+        match purpose {
+            Purpose::Input(CallInput::Command { .. }) if opened.ground.position.is_some() => {
+                let reason =
+                    "a run id goes with an input or a thread's first command, not with a command to a thread that ran";
+                Err(RunErrorKind::InvalidConfig(reason.to_owned()))
+            }
+            _ => Ok(Before::No),
+        }
     }
 
     // ---------------------------------------------------------------- what to tell the machine
@@ -262,7 +339,9 @@ impl<S: State> Call<S> {
     fn start_input(&self, opened: &Opened<S>, input: CallInput<S::Update>) -> Result<Start<S::Update>, RunErrorKind> {
         let ran = opened.ground.position.is_some();
         match input {
-            CallInput::Update(_) if self.goes_on_with_run(opened) => Ok(Start::Continue { patch: None }),
+            CallInput::Update(_) | CallInput::Command { .. } if self.goes_on_with_run(opened) => {
+                Ok(Start::Continue { patch: None })
+            }
             CallInput::Update(_) => self.first(input),
             CallInput::Command { .. } if !ran => self.first(input),
             CallInput::Continue => Ok(Start::Continue { patch: None }),
@@ -298,7 +377,7 @@ impl<S: State> Call<S> {
         routes: Vec<crate::node::Route>,
     ) -> Result<Patch<S::Update>, RunErrorKind> {
         let digest = self.digest_of(&updates, &routes)?;
-        Ok(Patch { output: self.output(updates, routes)?, digest })
+        Ok(Patch { output: self.output(updates, routes)?, digest, mark: token() })
     }
 
     fn output(
@@ -359,7 +438,7 @@ impl<S: State> Call<S> {
         };
         let custom = self.events.as_ref().filter(|_| self.config.modes.contains(&StreamMode::Custom));
         let custom = custom.map(Events::custom);
-        let around = Surroundings { program, contexts, thread: self.thread, custom };
+        let around = Surroundings { program, contexts, thread: self.thread, custom, busy: busy.clone() };
         let mut drive =
             Drive::new(Parts { machine, writer, durability: self.durability, around, events: self.events, busy });
         drive.begin(start).map_err(RunErrorKind::refusal)?;

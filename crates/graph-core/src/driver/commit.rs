@@ -29,14 +29,21 @@ impl Proof {
     }
 
     fn of_records(ops: &[Op]) -> Self {
+        let answer = ops.iter().find_map(|op| match op {
+            Op::Answer(answer) => Some(Self::Answer(answer.question, answer.token)),
+            _ => None,
+        });
+        answer.unwrap_or_else(|| Self::of_writes(ops))
+    }
+
+    fn of_writes(ops: &[Op]) -> Self {
         let mut proof = Self::Nothing;
         for op in ops {
-            match op {
-                Op::Answer(answer) => proof = Self::Answer(answer.question, answer.token),
-                Op::PutWrites { checkpoint, writes } if matches!(proof, Self::Nothing) => {
-                    proof = Self::Writes(*checkpoint, writes.clone());
+            if let Op::PutWrites { checkpoint, writes } = op {
+                match &mut proof {
+                    Self::Writes(_, all) => all.extend_from_slice(writes),
+                    _ => proof = Self::Writes(*checkpoint, writes.clone()),
                 }
-                _ => {}
             }
         }
         proof

@@ -93,7 +93,8 @@ impl<S: State> Drive<S> {
     }
 
     fn error(&self, kind: RunErrorKind) -> RunError {
-        RunError::new(kind, self.thread()).at(self.machine.step().next(), self.machine.checkpoint())
+        let stored = self.writer.as_ref().and_then(Writer::stored);
+        RunError::new(kind, self.thread()).at(self.machine.step().next(), stored)
     }
 
     async fn run_to_end(&mut self) -> Result<End, Stop> {
@@ -370,7 +371,7 @@ fn boxed(fault: TaskFault) -> Box<dyn std::error::Error + Send + Sync> {
 }
 
 /// The state without the channels that callers do not see.
-fn visible<S: State>(schema: &S::Schema, mut state: Arc<S>) -> Arc<S> {
+pub(super) fn visible<S: State>(schema: &S::Schema, mut state: Arc<S>) -> Arc<S> {
     let hidden = (0_u16..).zip(S::channels(schema)).filter(|(_, spec)| spec.output == Side::Closed);
     for (index, _) in hidden {
         Arc::make_mut(&mut state).clear(schema, superstep_pregel::ChannelIndex(index));

@@ -12,6 +12,7 @@ pub(crate) mod seal;
 mod tasks;
 mod writer;
 
+pub(crate) use busy::SharedBusy;
 pub(crate) use drive::{Drive, Parts};
 pub(crate) use open::{Opened, open, read};
 pub(crate) use writer::Writer;

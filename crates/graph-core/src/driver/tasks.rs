@@ -26,6 +26,7 @@ pub(crate) struct Surroundings<S: State> {
     pub(crate) contexts: Arc<Contexts>,
     pub(crate) thread: Option<ThreadId>,
     pub(crate) custom: Option<CustomSink>,
+    pub(crate) busy: Option<SharedBusy>,
 }
 
 impl<S: State> Clone for Surroundings<S> {
@@ -35,6 +36,7 @@ impl<S: State> Clone for Surroundings<S> {
             contexts: Arc::clone(&self.contexts),
             thread: self.thread.clone(),
             custom: self.custom.clone(),
+            busy: self.busy.clone(),
         }
     }
 }
@@ -162,6 +164,7 @@ async fn run_attempt<S: State>(
         arg: job.view.arg.clone(),
         runtime: runtime.clone(),
         contexts: Arc::clone(&around.contexts),
+        busy: around.busy.clone(),
     };
     let result = AssertUnwindSafe(async { entry.node.call(task).await }).catch_unwind().await;
     let asked = runtime.take_asked();

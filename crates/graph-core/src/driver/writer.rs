@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
-use superstep_checkpoint::{Checkpointer, Commit, CommitError, Expect, Guard, Op, SealError};
+use superstep_checkpoint::{CheckpointId, Checkpointer, Commit, CommitError, Expect, Guard, Op, SealError};
 use superstep_pregel::{Put, State};
 use tokio::runtime::Handle;
 
@@ -69,6 +69,14 @@ impl<S: State> Writer<S> {
             self.unacknowledged += 1;
         }
         self.desk.seal(put, &mut self.queue)
+    }
+
+    /// The last checkpoint that is known to be stored.
+    pub(crate) fn stored(&self) -> Option<CheckpointId> {
+        match self.head {
+            Expect::Head(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// How many checkpoints are not acknowledged.

@@ -8,6 +8,7 @@ use tracing::Span;
 
 use super::handler::{ByRef, ByValue, FnNode, IntoNode, task_needs};
 use super::{FromTask, Node, TaskContext};
+use crate::driver::SharedBusy;
 use crate::error::NodeError;
 use crate::output::IntoOutput;
 
@@ -64,8 +65,9 @@ macro_rules! by_value {
                     let f = Arc::clone(&f);
                     Box::pin(async move {
                         $(let $a = $A::from_task(&task)?;)*
+                        let busy = task.busy.clone();
                         drop(task);
-                        on_pool(move || f($($a),*).into_output()).await
+                        on_pool(busy, move || f($($a),*).into_output()).await
                     })
                 })
             }
@@ -90,8 +92,9 @@ macro_rules! by_ref {
                     Box::pin(async move {
                         $(let $a = $A::from_task(&task)?;)*
                         let state = Arc::clone(&task.state);
+                        let busy = task.busy.clone();
                         drop(task);
-                        on_pool(move || f(&state, $($a),*).into_output()).await
+                        on_pool(busy, move || f(&state, $($a),*).into_output()).await
                     })
                 })
             }
@@ -102,12 +105,18 @@ macro_rules! by_ref {
 up_to_six!(by_value);
 up_to_five!(by_ref);
 
-/// Runs it on the blocking pool. A panic there is an error here.
+/// Runs it on the blocking pool. A panic there is an error here. Work on the pool cannot be called back: if the call is
+/// dropped, the thread stays taken until the work is done.
 async fn on_pool<T: Send + 'static>(
+    busy: Option<SharedBusy>,
     work: impl FnOnce() -> Result<T, NodeError> + Send + 'static,
 ) -> Result<T, NodeError> {
     let span = Span::current();
-    let handle = Handle::try_current()?.spawn_blocking(move || span.in_scope(work));
+    let handle = Handle::try_current()?.spawn_blocking(move || {
+        let result = span.in_scope(work);
+        drop(busy);
+        result
+    });
     handle.await.unwrap_or_else(|error| Err(join_error(error)))
 }
 

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use superstep_pregel::State;
 
+use crate::driver::SharedBusy;
 use crate::error::NodeError;
 use crate::runtime::Runtime;
 
@@ -56,6 +57,8 @@ pub struct TaskContext<S: State> {
     pub(crate) arg: Option<Arc<Value>>,
     pub(crate) runtime: Runtime,
     pub(crate) contexts: Arc<Contexts>,
+    /// The right to run the thread, for work that cannot be called back.
+    pub(crate) busy: Option<SharedBusy>,
 }
 
 /// What a router gets: the state with its own task's update, not those of its siblings.

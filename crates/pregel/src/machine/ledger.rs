@@ -90,13 +90,13 @@ impl Ledger {
             }
         }
         self.branch = BranchState::Going;
+        self.changed.clear();
         Ok(values)
     }
 
     fn due(&mut self) -> Vec<(ChannelIndex, How)> {
-        let changed = std::mem::take(&mut self.changed);
         if self.branch == BranchState::Going {
-            return changed.into_iter().collect();
+            return self.changed.iter().map(|(channel, how)| (*channel, *how)).collect();
         }
         self.sizes.clear();
         self.written.iter().map(|channel| (channel, How::Set)).collect()

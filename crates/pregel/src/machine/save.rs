@@ -180,7 +180,7 @@ impl<S: State> Machine<S> {
                 task: TaskId::from_bytes([0; 16]),
                 node: topology.name_of(Place::Start).clone(),
                 kind: WriteKind::Patch,
-                path: path_of(&number.to_string()),
+                path: path_of(&format!("{number}.{}", patch.mark)),
                 bytes,
             });
         }
@@ -308,7 +308,11 @@ impl<S: State> Machine<S> {
         if self.purpose != Purpose::Run && !matches!(end, End::Done) {
             return self.undo_edit(end);
         }
-        let end = self.put_rest().err().map_or(end, |fault| *fault);
+        // What cannot be encoded would fail again, or worse, be left out of the checkpoint.
+        let end = match end {
+            End::Unencodable { .. } => end,
+            end => self.put_rest().err().map_or(end, |fault| *fault),
+        };
         let standing = match &end {
             End::Interrupted => Some(Status::Waiting),
             End::Paused { .. } => Some(Status::Paused),
