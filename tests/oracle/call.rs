@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use superstep::{
     CheckpointId, Command, CompiledGraph, Durability, DynState, DynUpdate, HistoryQuery, Outcome, PauseAt, QuestionId,
-    ReadError, Resume, RunConfig, RunError, StateEdit, StreamMode,
+    ReadError, Resume, RunConfig, RunError, Source, StateEdit, StreamMode,
 };
 
 use crate::expr::{Env, eval, routes, update};
@@ -125,7 +125,7 @@ impl Bench<'_> {
     // ---------------------------------------------------------------- runs
 
     async fn invoke(&self, call: &CallSpec, ids: &mut Ids) -> Result<Value, Refused> {
-        let config = self.config(call, ids)?;
+        let config = self.config(call, ids).await?;
         let outcome = with_given!(self.given(call, ids)?, input => self.graph.invoke(input, config).await?);
         Ok(self.output(&outcome))
     }
@@ -141,7 +141,7 @@ impl Bench<'_> {
     }
 
     async fn stream(&self, call: &CallSpec, ids: &mut Ids, events: &mut Vec<Value>) -> Result<(), Refused> {
-        let config = self.config(call, ids)?.stream_modes(modes(call));
+        let config = self.config(call, ids).await?.stream_modes(modes(call));
         let mut stream = with_given!(self.given(call, ids)?, input => self.graph.stream(input, config));
         while let Some(next) = stream.next().await {
             events.extend(event(&next?));
@@ -149,17 +149,18 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn config(&self, call: &CallSpec, ids: &mut Ids) -> Result<RunConfig, Refused> {
+    async fn config(&self, call: &CallSpec, ids: &mut Ids) -> Result<RunConfig, Refused> {
         let mut config = if self.spec.is_without_store() { RunConfig::new() } else { thread(call) };
         config = config.durability(match call.text("durability") {
             Some("sync") => Durability::Sync,
             Some("exit") => Durability::Exit,
             _ => Durability::Async,
         });
+        let at = call.checkpoint("checkpoint", ids)?;
         if let Some(limit) = call.with.get("recursion_limit").and_then(Value::as_u64) {
-            config = config.limit(limit + call.extra_steps());
+            config = config.limit(limit + self.extra_steps(call, at).await);
         }
-        if let Some(at) = call.checkpoint("checkpoint", ids)? {
+        if let Some(at) = at {
             config = config.at(at);
         }
         if let Some(names) = call.pauses("interrupt_before") {
@@ -169,6 +170,22 @@ impl Bench<'_> {
             config = config.interrupt_after(names);
         }
         Ok(config)
+    }
+
+    /// How many steps of nodes the reference runs beyond its limit.
+    async fn extra_steps(&self, call: &CallSpec, at: Option<CheckpointId>) -> u64 {
+        match at {
+            _ if !call.goes_on() => 0,
+            Some(at) if self.forks(call, at).await => 1,
+            _ => 2,
+        }
+    }
+
+    /// Whether the reference makes a new checkpoint to go on from this one: not from a head made by an edit or a fork.
+    async fn forks(&self, call: &CallSpec, at: CheckpointId) -> bool {
+        let head = self.graph.state(thread(call)).await;
+        let made = |source| matches!(source, Source::Update | Source::Fork);
+        !head.is_ok_and(|head| head.checkpoint == at && made(head.source))
     }
 
     fn given(&self, call: &CallSpec, ids: &mut Ids) -> Result<Given, NoValue> {
@@ -244,15 +261,6 @@ impl CallSpec {
 
     fn goes_on(&self) -> bool {
         self.is_command() || self.with.get("input").is_none_or(Value::is_null)
-    }
-
-    /// How many steps of nodes the reference runs beyond its limit.
-    fn extra_steps(&self) -> u64 {
-        match (self.goes_on(), self.with.contains_key("checkpoint")) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => 2,
-        }
     }
 
     fn checkpoint(&self, key: &str, ids: &mut Ids) -> Result<Option<CheckpointId>, NoValue> {

@@ -11,7 +11,7 @@ use crate::matching::recorded_pieces;
 use crate::scenario::Scenario;
 use crate::settle::{Piece, mask, pieces};
 
-/// The reasons there are: the rows of `DIFFERENCES.md`.
+/// The reasons there are: the rows of the table in `README.md`.
 const NUMBERS: &[u32] = &[
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 29, 33, 37, 38, 40, 41,
     42,

@@ -102,7 +102,8 @@ impl Suite {
         let chosen = |scenario: &Scenario| words.is_empty() || words.iter().any(|word| scenario.name.contains(word));
         let all: Vec<Scenario> = all.into_iter().filter(chosen).collect();
         let (left_out, scenarios): (Vec<_>, Vec<_>) = all.into_iter().partition(Scenario::has_subgraphs);
-        let declare = env::var("ORACLE_DECLARE").ok().and_then(|number| number.parse().ok());
+        let declare = env::var("ORACLE_DECLARE").ok().map(|number| number.parse()).transpose();
+        let declare = declare.map_err(|_| "ORACLE_DECLARE is the number of a reason".to_owned())?;
         Ok(Self { scenarios, declared, origin, declare, left_out: left_out.len() })
     }
 

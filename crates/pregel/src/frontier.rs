@@ -98,10 +98,15 @@ impl Frontier {
         self.pulls.iter().map(|pull| pull.node).filter(stays).collect()
     }
 
-    /// The border that a new input finds: nothing of the old turn runs, half-filled waiting edges start anew.
+    /// The border that a new input finds: nothing of the old turn runs, half-filled waiting edges start anew. What was to
+    /// run counts as what ran last.
     #[must_use]
     pub fn begin_turn(self) -> Self {
-        Self { start: true, deferred: self.deferred, last: self.last, ..Self::default() }
+        let start = self.start.then_some(Place::Start);
+        let left = start.into_iter().chain(self.pulls.iter().map(|pull| Place::Node(pull.node)));
+        let left: SmallVec<[Place; 2]> = left.collect();
+        let last = if left.is_empty() { self.last } else { left };
+        Self { start: true, deferred: self.deferred, last, ..Self::default() }
     }
 
     fn pass_all<'a>(self, topology: &Topology, passed: impl Iterator<Item = Passed<'a>>) -> Self {
