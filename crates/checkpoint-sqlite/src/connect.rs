@@ -42,7 +42,8 @@ impl Connector {
     }
 
     pub(crate) async fn writer(&self) -> Result<SqliteConnection, Error> {
-        let options = self.options.clone().pragma("wal_autocheckpoint", LOG_PAGES);
+        // What is deleted is overwritten, so that a deleted thread does not stay readable in the file.
+        let options = self.options.clone().pragma("wal_autocheckpoint", LOG_PAGES).pragma("secure_delete", "ON");
         let options = match self.synchronous {
             // Where the system's flush does not reach the disk (macOS), the one that does is asked for.
             Synchronous::Full => options.synchronous(SqliteSynchronous::Full).pragma("fullfsync", "ON"),

@@ -33,6 +33,7 @@ fn child() {
             "records" => records(Path::new(&file)).await,
             "open" => open(Path::new(&file)).await,
             "fill" => fill(Path::new(&file)).await,
+            "go on" => go_on(Path::new(&file)).await,
             other => panic!("no role {other}"),
         }
     });
@@ -156,6 +157,56 @@ async fn b090_a_program_killed_while_it_prepares_the_file_leaves_it_usable() {
         let store = Sqlite::open(&file).await.unwrap();
         store.commit(step("t", 1)).await.unwrap();
         assert_eq!(rows(&file, "SELECT version FROM superstep_migration").await, ["1"], "{millis} ms");
+    }
+}
+
+/// Commits on several threads until killed, saying of each what is acknowledged.
+async fn go_on(file: &Path) {
+    let store = Sqlite::open(file).await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..TASKS {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for n in 1.. {
+                store.commit(step(&task.to_string(), n)).await.unwrap();
+                println!("done: {task} {n}");
+            }
+        });
+    }
+    while tasks.join_next().await.is_some() {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_before_a_kill_is_there() {
+    use std::io::BufRead;
+    for acknowledged in [1, 50, 333] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.db");
+        let mut child = command("go on", &file, 0).spawn().unwrap();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut last = [0; TASKS];
+        let mut count = |line: String| {
+            let Some((task, n)) = line.rsplit_once("done: ").and_then(|(_, done)| done.split_once(' ')) else {
+                return 0;
+            };
+            last[task.parse::<usize>().unwrap()] = n.parse::<u64>().unwrap();
+            1
+        };
+        let mut seen = 0;
+        while seen < acknowledged {
+            seen += count(lines.next().unwrap());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The last line may be cut off.
+        lines.filter(|line| line.ends_with(|end: char| end.is_ascii_digit())).for_each(|line| _ = count(line));
+        let store = Sqlite::open(&file).await.unwrap();
+        for (task, last) in last.into_iter().enumerate() {
+            let found = store.get(&key(&task.to_string()), At::Head).await.unwrap().found;
+            let stored = found.map_or(0, |found| found.checkpoint.seq.0);
+            assert!(stored == last || stored == last + 1, "{stored} {last}");
+        }
+        assert_eq!(rows(&file, "PRAGMA integrity_check").await, ["ok"]);
     }
 }
 

@@ -115,3 +115,23 @@ async fn b155_of_a_deleted_thread_only_its_tombstone_remains() {
     assert_eq!(store.list(&key(kept), &ListQuery::default()).await.unwrap().len(), 1);
     assert_eq!(rows(&file, "SELECT count(*) FROM superstep_write").await, ["9"]);
 }
+
+/// Not in unused parts of the file either, once the log is copied into it.
+#[tokio::test]
+async fn b155_the_content_of_a_deleted_thread_is_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.db");
+    let store = Sqlite::open(&file).await.unwrap();
+    let secret = "s3cret-value";
+    for n in 1..=20_u64 {
+        let values = vec![change("x", PartKind::Base, secret.repeat(usize::try_from(n).unwrap() * 40))];
+        store.commit(Commit { key: key("t"), guard: before(n), ops: vec![put(n, values)] }).await.unwrap();
+    }
+    store.close().await;
+    let holds_secret = || std::fs::read(&file).unwrap().windows(secret.len()).any(|part| part == secret.as_bytes());
+    assert!(holds_secret());
+    store.delete_thread(&key("t").thread).await.unwrap();
+    store.close().await;
+    assert!(!dir.path().join("a.db-wal").exists());
+    assert!(!holds_secret());
+}

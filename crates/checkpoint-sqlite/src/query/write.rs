@@ -36,19 +36,28 @@ macro_rules! commit {
         "INSERT INTO superstep_apply VALUES (NEW.tenant, NEW.thread, NEW.namespace, NEW.now, NEW.raises, NEW.owner,
         NEW.status, NEW.next, NEW.graph, NEW.checkpoints, NEW.parts, NEW.writes, NEW.bytes);"
     };
+    // Whether the checkpoint and task of the answer in `value` have a record of this kind: 3 is a question, 4 an answer.
+    (record $kind:literal) => {
+        concat!(
+            "EXISTS (
+                    SELECT 1 FROM superstep_checkpoint AS c CROSS JOIN superstep_write AS w
+                    WHERE c.tenant = NEW.tenant AND c.thread = NEW.thread AND c.namespace = NEW.namespace
+                        AND c.id = substr(NEW.bytes, substr(value, 2, 10), 16)
+                        AND w.tenant = NEW.tenant AND w.thread = NEW.thread AND w.namespace = NEW.namespace
+                        AND w.seq = c.seq AND w.task = substr(NEW.bytes, substr(value, 2, 10) + 16, 16)
+                        AND w.path = substr(value, 12) AND w.kind = ",
+            $kind,
+            ")"
+        )
+    };
     // What speaks against it: a word, a space and what was found (`refusal.rs` reads it), or null.
     (refusal) => {
-        "
+        concat!(
+            "
         SELECT coalesce(
             CASE WHEN NEW.answers IS NOT NULL THEN (
                 SELECT 'answered ' || substr(value, 12) FROM json_each(NEW.answers)
-                CROSS JOIN superstep_checkpoint AS c CROSS JOIN superstep_write AS w
-                WHERE c.tenant = NEW.tenant AND c.thread = NEW.thread AND c.namespace = NEW.namespace
-                    AND c.id = substr(NEW.bytes, substr(value, 2, 10), 16)
-                    AND w.tenant = NEW.tenant AND w.thread = NEW.thread AND w.namespace = NEW.namespace
-                    AND w.seq = c.seq AND w.task = substr(NEW.bytes, substr(value, 2, 10) + 16, 16)
-                    AND w.kind = 4 AND w.path = substr(value, 12)
-                LIMIT 1
+                WHERE ", commit!(record 4), " LIMIT 1
             ) END,
             CASE
                 WHEN iif(held.owner IS NULL, NEW.fence_owner IS NOT NULL OR NEW.releases,
@@ -67,15 +76,7 @@ macro_rules! commit {
             END,
             CASE WHEN NEW.answers IS NOT NULL THEN (
                 SELECT 'unasked ' || substr(value, 12) FROM json_each(NEW.answers)
-                WHERE substr(value, 1, 1) = '0' AND NOT EXISTS (
-                    SELECT 1 FROM superstep_checkpoint AS c CROSS JOIN superstep_write AS w
-                    WHERE c.tenant = NEW.tenant AND c.thread = NEW.thread AND c.namespace = NEW.namespace
-                        AND c.id = substr(NEW.bytes, substr(value, 2, 10), 16)
-                        AND w.tenant = NEW.tenant AND w.thread = NEW.thread AND w.namespace = NEW.namespace
-                        AND w.seq = c.seq AND w.task = substr(NEW.bytes, substr(value, 2, 10) + 16, 16)
-                        AND w.kind = 3 AND w.path = substr(value, 12)
-                )
-                LIMIT 1
+                WHERE substr(value, 1, 1) = '0' AND NOT ", commit!(record 3), " LIMIT 1
             ) END
         ) AS refusal
         FROM (SELECT 1)
@@ -95,6 +96,7 @@ macro_rules! commit {
                 WHERE tenant = NEW.tenant AND thread = NEW.thread AND namespace = ''
                 ORDER BY seq DESC LIMIT 1
             )"
+        )
     };
 }
 
