@@ -162,3 +162,16 @@ fn cut(hash: &blake3::Hasher) -> [u8; 16] {
     id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As all vectors of identities, it may never change; the others stand in `tests/identity.rs`.
+    #[test]
+    fn the_digest_of_a_turn_that_a_command_was_added_to() {
+        let turn = Digest::from_bytes(std::array::from_fn(|i| u8::try_from(i).unwrap_or_default()));
+        let by = Digest::from_bytes(std::array::from_fn(|i| 0xf0 + u8::try_from(i).unwrap_or_default()));
+        assert_eq!(extend(turn, by).to_string(), "484613b8b2223475613c1978f3a7b8f0");
+    }
+}

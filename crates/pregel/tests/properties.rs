@@ -54,7 +54,9 @@ fn content(commits: &[Commit]) -> BTreeMap<Seq, Content> {
                 content.insert(checkpoint.seq, Content { checkpoint, args, values, writes: BTreeMap::new() });
             }
             Op::PutWrites { checkpoint, writes } => {
-                writes.iter().for_each(|write| put(&mut content, seqs[checkpoint], write));
+                for write in writes {
+                    put(&mut content, seqs[checkpoint], write);
+                }
             }
             Op::Answer(answer) => put(&mut content, seqs[&answer.checkpoint], &answer.write()),
             _ => {}
@@ -189,16 +191,19 @@ fn a_commit_sent_twice_changes_nothing() {
     }
 }
 
+/// And while tasks run, what the others of their step left is stored.
 #[test]
 fn every_border_reads_back_as_it_was() {
-    let (mut compared, mut segments) = (0, 0);
+    let (mut compared, mut segments, mut kept) = (0, 0, 0);
     for model in models() {
         let mut runner = Runner::new(&model, Order::LastStarted);
         runner.reads_back = true;
         runner.run();
         compared += runner.compared;
+        kept += runner.kept;
         let stored = runner.thread.stored();
         segments += stored.iter().flat_map(|one| &one.values).filter(|value| value.parts.len() > 1).count();
     }
     assert!(compared > 5_000 && segments > 1_000, "{compared} borders, {segments} values in segments");
+    assert!(kept > 1_000, "{kept} records looked for");
 }

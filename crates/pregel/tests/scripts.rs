@@ -11,19 +11,19 @@ fn scripts_get_the_effects_they_expect() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());
-    let differing: Vec<String> = files.into_iter().filter_map(differs).collect();
+    let differing: Vec<String> = files.iter().filter_map(|file| differs(file)).collect();
     assert!(differing.is_empty(), "{}\n`UPDATE_SCRIPTS=1` rewrites them", differing.join("\n"));
 }
 
 /// Where a script gets something else than it expects.
-fn differs(file: PathBuf) -> Option<String> {
-    let expected = std::fs::read_to_string(&file).unwrap();
+fn differs(file: &Path) -> Option<String> {
+    let expected = std::fs::read_to_string(file).unwrap();
     println!("{}", file.display());
     let got = support::script::run(&expected);
     if std::env::var_os("UPDATE_SCRIPTS").is_some() {
-        std::fs::write(&file, &got).unwrap();
+        std::fs::write(file, &got).unwrap();
     } else if got != expected {
-        return Some(first_difference(&file, &got, &expected));
+        return Some(first_difference(file, &got, &expected));
     }
     got.contains("MISTAKE").then(|| format!("{}: a command makes no sense, see MISTAKE", file.display()))
 }

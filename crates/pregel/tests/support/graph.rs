@@ -67,7 +67,8 @@ impl Reading {
 
     fn channel(&mut self, name: &str, kind: &str) {
         let mut words = kind.split_whitespace();
-        let add = |schema: DynSchemaBuilder, reducer: &str| match reducer {
+        let schema = std::mem::take(&mut self.schema);
+        self.schema = match words.next().unwrap() {
             "last" => schema.last(name),
             "append" => schema.append(name),
             "concat" => schema.concat(name),
@@ -81,7 +82,6 @@ impl Reading {
             "ephemeral" => schema.ephemeral(name),
             other => panic!("no reducer {other}"),
         };
-        self.schema = add(std::mem::take(&mut self.schema), words.next().unwrap());
         match words.next() {
             Some("closed") => return,
             Some("ephemeral") => self.schema = std::mem::take(&mut self.schema).kind(Kind::Ephemeral),

@@ -17,6 +17,7 @@ const LATE: Step = Step(12);
 
 /// A graph and how it is called.
 pub(crate) struct Model {
+    pub(crate) seed: u64,
     pub(crate) graph: Arc<Graph>,
     pub(crate) programs: BTreeMap<String, Program>,
     pub(crate) start: Option<Route>,
@@ -25,7 +26,6 @@ pub(crate) struct Model {
     pub(crate) limit: u64,
     /// Nodes to stop before and after.
     pub(crate) pauses: (Vec<String>, Vec<String>),
-    pub(crate) seed: u64,
     /// The graph as text.
     pub(crate) text: String,
 }
@@ -161,7 +161,7 @@ impl Route {
         };
         match self {
             Self::To(names) => names.iter().for_each(go),
-            Self::Either(even, odd) => go(if count(state) % 2 == 0 { even } else { odd }),
+            Self::Either(even, odd) => go(if count(state).is_multiple_of(2) { even } else { odd }),
             Self::Back(name, until) if step < LATE && state["n"].as_i64().unwrap_or_default() < *until => go(name),
             Self::Back(..) => {}
             Self::Send(name, times) => {

@@ -124,7 +124,7 @@ fn turns(rng: &mut Rng, names: &[String]) -> Vec<Turn> {
     for _ in 0..rng.below(3) {
         turns.push(match rng.below(4) {
             0 => Turn::Edit(rng.chance(70).then(|| rng.pick(names).clone())),
-            1 => Turn::Command(forward(rng, names)),
+            1 => Turn::Command(forward(rng, &names[1..])),
             _ => Turn::Input,
         });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use superstep_checkpoint::{AnswerToken, At, Codec, QuestionId, Step, TaskId};
+use superstep_checkpoint::{AnswerToken, At, Codec, QuestionId, Step, TaskId, WriteKind};
 use superstep_pregel::{
     Answers, DynState, DynUpdate, Edit, End, Ended, Event, Input, Patch, Pauses, Place, Question, Refusal, Saving,
     Settings, Signal, SnapshotKind, Start, State, TaskIndex, TaskOutput, Watch, digest,
@@ -52,8 +52,10 @@ pub(crate) struct Runner<'m> {
     pub(crate) values: Vec<(Value, Vec<QuestionId>)>,
     /// How many commits there were when each turn began.
     pub(crate) begun: Vec<usize>,
-    /// The most tasks that ran at once.
-    pub(crate) widest: usize,
+    /// How many records of tasks were looked for while their siblings ran.
+    pub(crate) kept: usize,
+    /// Tasks of the step in hand that ended, with the kind of record they leave.
+    leaves: Vec<(TaskId, WriteKind)>,
     /// How many borders were read back and compared.
     pub(crate) compared: usize,
     /// The ends of calls.
@@ -77,7 +79,8 @@ impl<'m> Runner<'m> {
             ended: Vec::new(),
             values: Vec::new(),
             begun: Vec::new(),
-            widest: 0,
+            kept: 0,
+            leaves: Vec::new(),
             compared: 0,
             ends: Vec::new(),
         }
@@ -120,7 +123,8 @@ impl<'m> Runner<'m> {
                 output.updates.push(update);
                 let state = Call::new(&self.thread, self.settings(), None).machine.into_state();
                 route.follow(&self.model.graph.topology, &state, Step(0), &mut output);
-                Start::Continue { patch: Some(Patch { output, digest }) }
+                let mark = AnswerToken::from_bytes([0; 16]);
+                Start::Continue { patch: Some(Patch { output, digest, mark }) }
             }
         }
     }
@@ -186,7 +190,7 @@ impl<'m> Runner<'m> {
                 }
                 return Ok(Rest { end, asked });
             }
-            self.widest = self.widest.max(pending.len());
+            self.check_kept(&call);
             let next = self.choose(pending.len());
             event = self.perform(&call, pending.remove(next));
         }
@@ -198,7 +202,6 @@ impl<'m> Runner<'m> {
         let mut end = None;
         for done in done {
             match done {
-                Done::Commit(_) => {}
                 Done::Run(task) => {
                     self.note_run(call, task);
                     pending.push(Pending::Node(task));
@@ -211,7 +214,7 @@ impl<'m> Runner<'m> {
                 // Saved at exit, a command on the checkpoint where the call begins is not stored yet.
                 Done::Emit(Signal::Checkpoint { id, .. }) if at_exit && Some(id) == begun_on => {}
                 Done::Emit(Signal::Checkpoint { id, state, .. }) => self.compare(id, &state),
-                Done::Emit(_) => {}
+                Done::Commit(_) | Done::Emit(_) => {}
                 Done::Finish(finish) => end = Some(finish),
             }
         }
@@ -250,10 +253,15 @@ impl<'m> Runner<'m> {
                 };
                 let mut output = TaskOutput::default();
                 route.unwrap().follow(topology, &state, view.step, &mut output);
-                self.ended.push(view.identity.id());
+                self.ended(view.identity.id(), WriteKind::Result);
                 Event::TaskEnded { task, ended: Ended::Finished(output) }
             }
         }
+    }
+
+    fn ended(&mut self, task: TaskId, leaves: WriteKind) {
+        self.ended.push(task);
+        self.leaves.push((task, leaves));
     }
 
     fn run_node(&mut self, call: &Call, task: TaskIndex) -> Event<DynUpdate> {
@@ -261,17 +269,36 @@ impl<'m> Runner<'m> {
         let topology = &self.model.graph.topology;
         let name = node_name(topology, view.place);
         let program = &self.model.programs[name];
-        let ended = match program.run(topology, &view, machine.state(), machine.answers(), self.starts[name]) {
+        let (ended, leaves) = match program.run(topology, &view, machine.state(), machine.answers(), self.starts[name])
+        {
             Outcome::Output(output) if program.routes.is_some() => return Event::Returned { task, output },
-            Outcome::Output(output) => Ended::Finished(output),
-            Outcome::Fails => Ended::Failed("as told".to_owned()),
-            Outcome::Asks(questions) => Ended::Asked(questions),
+            Outcome::Output(output) => (Ended::Finished(output), WriteKind::Result),
+            Outcome::Fails => (Ended::Failed("as told".to_owned()), WriteKind::Error),
+            Outcome::Asks(questions) => (Ended::Asked(questions), WriteKind::Question),
         };
-        self.ended.push(view.identity.id());
+        self.ended(view.identity.id(), leaves);
         Event::TaskEnded { task, ended }
     }
 
     // ---------------------------------------------------------------- comparing
+
+    /// While tasks run, what the others of their step left is stored.
+    fn check_kept(&mut self, call: &Call) {
+        if self.model.saving != Saving::EveryStep || !self.reads_back {
+            return;
+        }
+        let head = self.thread.view(At::Head).found.unwrap();
+        let in_step = |task: TaskId| {
+            let count = u32::try_from(call.machine.task_count()).unwrap();
+            (0..count).any(|index| call.machine.task(TaskIndex(index)).identity.id() == task)
+        };
+        self.leaves.retain(|(task, _)| in_step(*task));
+        for (task, kind) in &self.leaves {
+            let stored = head.writes.iter().any(|write| write.task == *task && write.kind == *kind);
+            assert!(stored, "{kind:?} of {task} is not stored though its siblings run; {}", self.model);
+            self.kept += 1;
+        }
+    }
 
     /// What is stored of a border reads as the state that was live there.
     fn compare(&mut self, id: superstep_checkpoint::CheckpointId, live: &DynState) {
@@ -306,7 +333,7 @@ enum Pending {
 
 /// Whether the answer to a question comes with a command beside it: every third does.
 fn has_command(question: &Question) -> bool {
-    question.id.as_bytes()[0] % 3 == 0
+    question.id.as_bytes()[0].is_multiple_of(3)
 }
 
 /// Answers a question, each in its own way.
@@ -317,12 +344,12 @@ fn answer(graph: &super::graph::Graph, question: &Question) -> Start<DynUpdate> 
     let patch = has_command(question).then(|| {
         let mut output = TaskOutput::default();
         output.updates.push(DynUpdate::new().set("items", json!(["beside", kind])));
-        if kind % 2 == 0 {
+        if kind.is_multiple_of(2) {
             let last = format!("n{}", graph.topology.len() - 1);
-            let route = if kind % 4 == 0 { Route::To(vec![last]) } else { Route::Send(last, 2) };
+            let route = if kind.is_multiple_of(4) { Route::To(vec![last]) } else { Route::Send(last, 2) };
             route.follow(&graph.topology, &<DynState as State>::initial(&graph.schema), Step(0), &mut output);
         }
-        Patch { output, digest: digest("patch", &kind.into()) }
+        Patch { output, digest: digest("patch", &kind.into()), mark: token }
     });
     Start::Answer { answers: Answers::Named(vec![(question.id, value, token)]), patch }
 }

@@ -24,6 +24,7 @@
 //! `--watch=values,updates,tasks,checkpoints` and `--dies-after=3` (effects). Those of `graph` hold for all calls.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use superstep_checkpoint::{AnswerToken, At, CheckpointId, Codec, RunId, RunStamp};
@@ -117,7 +118,9 @@ impl World {
         let mut teller = Teller { graph: &graph, names: &mut self.names, text };
         match performed {
             Ok(performed) => {
-                performed.iter().for_each(|done| teller.tell(&call.machine, done));
+                for done in &performed {
+                    teller.tell(&call.machine, done);
+                }
                 if call.is_dead() {
                     teller.line("dead");
                 }
@@ -239,7 +242,7 @@ impl World {
         let at = words.first().map_or(At::Head, |name| At::Id(checkpoint(name)));
         for value in self.thread.view(at).found.map(|found| found.values).unwrap_or_default() {
             let parts = value.parts.iter().map(|part| String::from_utf8(part.bytes[3..].to_vec()).unwrap());
-            text.push_str(&format!("{}: {}\n", value.channel, parts.collect::<Vec<_>>().join(" + ")));
+            let _ = writeln!(text, "{}: {}", value.channel, parts.collect::<Vec<_>>().join(" + "));
         }
     }
 }
@@ -277,7 +280,7 @@ fn key(word: &str) -> (QuestionKey, &str) {
 fn patch(topology: &Topology, words: &[String]) -> Option<Patch<DynUpdate>> {
     let words = words.split_first()?.1;
     let digest = digest("input", &words.join(" ").into());
-    Some(Patch { output: words::output(topology, words), digest })
+    Some(Patch { output: words::output(topology, words), digest, mark: AnswerToken::from_bytes([2; 16]) })
 }
 
 fn settings(topology: &Topology, options: &Options) -> Settings {

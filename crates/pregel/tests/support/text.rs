@@ -105,7 +105,9 @@ impl Teller<'_> {
         match done {
             Done::Commit(puts) => {
                 self.line("commit");
-                puts.iter().for_each(|put| self.put(put));
+                for put in puts {
+                    self.put(put);
+                }
             }
             Done::Run(task) => self.run(machine, *task),
             Done::Route(task, on) => {
@@ -181,7 +183,7 @@ impl Teller<'_> {
                 format!("asks {}: ", self.names.question(id))
             }
             WriteKind::Error => "failed: ".to_owned(),
-            WriteKind::Patch => format!("patch {}: ", write.path),
+            WriteKind::Patch => format!("patch {}: ", write.path.as_str().split('.').next().unwrap_or_default()),
             _ => String::new(),
         };
         let mut body = envelope(&write.bytes);
