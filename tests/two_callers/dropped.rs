@@ -48,12 +48,13 @@ impl Diary {
         self.0.lock().unwrap().clone()
     }
 
-    /// The first call did nothing after it was dropped, and what the store had did not run again.
+    /// The first call did nothing after it was dropped or the second began, and what the store had did not run again.
     fn check(&self) {
         let (mut stored, mut dropped) = (BTreeSet::new(), false);
         for event in self.events() {
             match event {
                 Event::Effect { call, task, what } => {
+                    dropped |= call == 2;
                     assert!(!(dropped && call == 1), "{what} was done by a call that is no more");
                     assert!(!stored.contains(&task), "{what} was done again");
                 }
@@ -253,6 +254,34 @@ async fn b11_b143_dropped_at_every_await_and_taken_up_later_in_memory() {
 #[tokio::test]
 async fn b11_b143_dropped_at_every_await_and_taken_up_at_once_on_sqlite() {
     drop_everywhere(Next::AtOnce, sqlite).await;
+}
+
+/// A call that another thread aborts at any moment, while nodes of it run on further threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn b143_aborted_at_any_moment_by_another_thread() {
+    for round in 0..400 {
+        let drops = Drops { dropped: Dropped::Answer, next: Next::AtOnce, durability: DURABILITIES[round % 4] };
+        let diary = Diary::default();
+        let graph = graph(Gated::new(Memory::new(), diary.clone()), &diary);
+        let asked = drops.ask(&graph).await;
+        let call = tokio::spawn({
+            let (graph, config) = (graph.clone(), drops.config(1));
+            async move { graph.invoke(Command::answers([(asked, "yes")]), config).await.map(drop) }
+        });
+        for _ in 0..round / 4 {
+            tokio::task::yield_now().await;
+        }
+        call.abort();
+        let _ = call.await; // it may have been quicker
+        let log = match graph.invoke(Command::answers([(asked, "yes")]), drops.config(2)).await {
+            Err(error) if matches!(error.kind(), RunErrorKind::AlreadyAnswered(_)) => {
+                drops.take_up(&graph, Some(asked)).await
+            }
+            outcome => drops.to_the_end(&graph, outcome.unwrap()).await,
+        };
+        diary.check();
+        assert_eq!(log, ["first", "yes", "left", "right", "last"]);
+    }
 }
 
 // ------------------------------------------------------------------ commits on their way

@@ -15,4 +15,5 @@ mod answers;
 mod busy;
 mod deleted;
 mod dropped;
+mod hammer;
 mod rounds;
