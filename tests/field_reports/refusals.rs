@@ -3,7 +3,7 @@
 use serde_json::json;
 use superstep::checkpoint::{At, ThreadKey};
 use superstep::{
-    CheckpointId, Checkpointer, Command, CompiledGraph, HistoryQuery, NoStore, NodeResult, ReadError,
+    CheckpointId, Checkpointer, Command, CompiledGraph, HistoryQuery, Memory, NoStore, NodeResult, ReadError,
     RunConfig, RunErrorKind, Runtime, START, Sqlite, StateGraph, StoreErrorKind,
 };
 use superstep_checkpoint_testkit::{Fault, Faulty};
@@ -126,4 +126,19 @@ async fn b164_a_pause_without_a_store_is_refused() {
     let error = asking.invoke(TrailUpdate::new(), ()).await.unwrap_err();
     assert!(matches!(error.kind(), RunErrorKind::NoStore(NoStore::Interrupt)), "{error}");
     assert!(error.to_string().contains("give the graph a store"), "{error}");
+
+    // Stops by choice are refused before anything runs.
+    let entries = Entries::default();
+    let stopping = |graph: StateGraph<Trail>| graph.node("a", entries.says("a")).edge(START, "a").compile().unwrap();
+    let before = stopping(StateGraph::new().interrupt_before("a"));
+    let after = stopping(StateGraph::new().interrupt_after("a").checkpointer(Memory::new()));
+    for graph in [before, after] {
+        let error = graph.invoke(TrailUpdate::new(), ()).await.unwrap_err();
+        assert!(matches!(error.kind(), RunErrorKind::NoStore(NoStore::Pause)), "{error}");
+        assert!(error.to_string().contains("name a thread"), "{error}");
+    }
+    assert_eq!(entries.of("a"), 0);
+    let no_stops = RunConfig::new().interrupt_before(Vec::<String>::new());
+    let graph = stopping(StateGraph::new().interrupt_before("a"));
+    assert_eq!(graph.invoke(TrailUpdate::new(), no_stops).await.done().told(), "a");
 }

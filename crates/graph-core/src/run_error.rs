@@ -281,6 +281,8 @@ pub enum NoStore {
     Thread,
     /// A node asked a question in a run without a thread: nobody could answer.
     Interrupt,
+    /// The run is to stop before or after nodes and has no thread: it could never go on from there.
+    Pause,
 }
 
 impl fmt::Display for NoStore {
@@ -290,6 +292,10 @@ impl fmt::Display for NoStore {
             Self::Thread => "this needs a thread; name one in the call",
             Self::Interrupt => {
                 "a node asked a question in a run without a thread; give the graph a store and name a thread"
+            }
+            Self::Pause => {
+                "the run is to stop before or after nodes and could not go on without a thread; give the graph a store \
+                 and name a thread"
             }
         })
     }

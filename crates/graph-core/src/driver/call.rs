@@ -182,6 +182,9 @@ impl<S: State> Call<S> {
         if self.config.at.is_some() || self.run.is_some() {
             return Err(RunErrorKind::NoStore(NoStore::Thread));
         }
+        if stops(&self.settings.before) || stops(&self.settings.after) {
+            return Err(RunErrorKind::NoStore(NoStore::Pause));
+        }
         let start = match input {
             CallInput::Update(_) | CallInput::Command { .. } => self.first(input)?,
             CallInput::Continue | CallInput::Resume { .. } => return Err(RunErrorKind::NoStore(NoStore::Thread)),
@@ -467,6 +470,14 @@ fn pauses<S: State>(program: &Program<S>, call: Option<&PauseAt>, graph: &Pauses
             let nodes = names.iter().map(|name| program.topology.node(name)).collect::<Result<_, _>>()?;
             Ok(Pauses::At(nodes))
         }
+    }
+}
+
+fn stops(pauses: &Pauses) -> bool {
+    match pauses {
+        Pauses::Never => false,
+        Pauses::At(nodes) => !nodes.is_empty(),
+        _ => true,
     }
 }
 
