@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use serde_json::Value;
 use smallvec::SmallVec;
 use superstep_checkpoint::{
-    Answer, AnswerToken, Branch, ChannelName, CheckpointId, Codec, Digest, Metadata, NamespaceKey, Place as SealPlace,
-    QuestionId, SealError, Sealer, Seq, Source, Step, StoredCheckpoint, StoredValue, TaskId, Turn, ValueKind, Write,
-    WriteKind,
+    Answer, AnswerToken, Arrivals, Branch, ChannelName, CheckpointId, Codec, Digest, Metadata, NamespaceKey,
+    Place as SealPlace, Plan, QuestionId, SealError, Sealer, Seq, Source, Step, StoredCheckpoint, StoredValue, TaskId,
+    Turn, ValueKind, Write, WriteKind,
 };
 
 use crate::channel::{ChannelIndex, ChannelSet};
@@ -268,7 +268,12 @@ impl<S: State> Reader<'_, S> {
         frontier.sort();
         frontier.pushes = self.pushes(stored)?;
         for arrivals in &plan.arrivals {
-            let join = self.join(arrivals)?;
+            let join = match self.join(arrivals) {
+                Ok(join) => join,
+                // It did its part already.
+                Err(_) if is_behind(plan, arrivals) => continue,
+                Err(gone) => return Err(gone),
+            };
             for node in &arrivals.arrived {
                 frontier.arrivals.entry(join).or_default().push(self.topology.node(node.as_str())?);
             }
@@ -299,7 +304,7 @@ impl<S: State> Reader<'_, S> {
         sends.map(push).collect()
     }
 
-    fn join(&self, arrivals: &superstep_checkpoint::Arrivals) -> Result<u32, LoadReason> {
+    fn join(&self, arrivals: &Arrivals) -> Result<u32, LoadReason> {
         let target = self.topology.node(arrivals.target.as_str())?;
         let mut sources = Vec::new();
         for source in &arrivals.sources {
@@ -386,6 +391,11 @@ impl<S: State> Reader<'_, S> {
     fn record_place<'p>(&'p self, checkpoint: CheckpointId, write: &'p Write, kind: ValueKind) -> SealPlace<'p> {
         SealPlace { task: Some(write.task), ..self.place(checkpoint, write.path.as_str(), kind) }
     }
+}
+
+/// Whether a waiting edge is full and its target is due.
+fn is_behind(plan: &Plan, edge: &Arrivals) -> bool {
+    edge.arrived.len() == edge.sources.len() && plan.tasks.iter().any(|task| task.node == edge.target)
 }
 
 /// The place of a command among those on its checkpoint: the first part of its path.

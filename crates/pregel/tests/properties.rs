@@ -6,7 +6,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use superstep_checkpoint::{
-    CallPath, Change, Checkpoint, CheckpointId, Commit, Op, Seq, StoredCheckpoint, TaskId, Write, WriteKind,
+    CallPath, Change, Checkpoint, CheckpointId, Commit, Op, Seq, Source, StoredCheckpoint, TaskId, Write, WriteKind,
 };
 use superstep_pregel::Saving;
 
@@ -194,7 +194,7 @@ fn a_commit_sent_twice_changes_nothing() {
 /// And while tasks run, what the others of their step left is stored.
 #[test]
 fn every_border_reads_back_as_it_was() {
-    let (mut compared, mut segments, mut kept) = (0, 0, 0);
+    let (mut compared, mut segments, mut kept, mut forks) = (0, 0, 0, 0);
     for model in models() {
         let mut runner = Runner::new(&model, Order::LastStarted);
         runner.reads_back = true;
@@ -202,8 +202,9 @@ fn every_border_reads_back_as_it_was() {
         compared += runner.compared;
         kept += runner.kept;
         let stored = runner.thread.stored();
+        forks += stored.iter().filter(|one| one.checkpoint.source == Source::Fork).count();
         segments += stored.iter().flat_map(|one| &one.values).filter(|value| value.parts.len() > 1).count();
     }
     assert!(compared > 5_000 && segments > 1_000, "{compared} borders, {segments} values in segments");
-    assert!(kept > 1_000, "{kept} records looked for");
+    assert!(kept > 1_000 && forks > 50, "{kept} records looked for, {forks} forks");
 }

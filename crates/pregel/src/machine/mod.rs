@@ -247,7 +247,8 @@ impl<S: State> Machine<S> {
     pub fn handle(&mut self, event: Event<S::Update>, mint: Mint<'_>) -> Result<(), Refusal> {
         let flow = match event {
             Event::Start(start) => {
-                let flow = self.start(start, mint)?;
+                // A refused call leaves nothing, not even what was on its way when it turned out to be wrong.
+                let flow = self.start(start, mint).inspect_err(|_| self.puts.clear())?;
                 if flow.is_ok() {
                     self.put_ready();
                 }

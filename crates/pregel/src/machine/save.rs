@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use superstep_checkpoint::{
-    AnswerToken, Arrivals, CallPath, NodeName, Plan, PlannedTask, SealError, Source, Status, TaskId, WriteKind,
+    AnswerToken, Arrivals, CallPath, ChannelName, NodeName, Plan, PlannedTask, SealError, Source, Status, TaskId,
+    WriteKind,
 };
 
 use crate::effect::{DraftAnswer, DraftCheckpoint, DraftWrite, Effect, End, Put, Refusal};
@@ -82,11 +83,7 @@ impl<S: State> Machine<S> {
         }
         let args: Vec<Arc<Value>> =
             pushes.iter().map(|push| without_untracked::<S>(&self.schema, &push.send.arg)).collect();
-        let channel = self.topology.name_of(Place::Start);
-        self.settings.codec.encode(&args).map_err(|error| {
-            let channel = superstep_checkpoint::ChannelName::new(channel.as_str());
-            Box::new(End::Unencodable { channel: channel.unwrap_or_else(|_| unreachable!("a valid name")), error })
-        })
+        self.settings.codec.encode(&args).map_err(|error| Box::new(unencodable("send", error)))
     }
 
     /// The frontier by names.
@@ -346,12 +343,8 @@ impl<S: State> Machine<S> {
         if self.settings.saving == Saving::AtExit && self.line.kept == super::line::Kept::InMemory {
             self.put_checkpoint()?;
         }
-        if self.unput_patches > 0
-            && let Err(error) = self.put_patches()
-        {
-            let channel = superstep_checkpoint::ChannelName::new("command");
-            let channel = channel.unwrap_or_else(|_| unreachable!("a valid name"));
-            return Err(Box::new(End::Unencodable { channel, error }));
+        if self.unput_patches > 0 {
+            self.put_patches().map_err(|error| Box::new(unencodable("command", error)))?;
         }
         self.flush_writes();
         Ok(())
@@ -367,7 +360,13 @@ fn encode_question(question: &Question, order: u32, codec: superstep_checkpoint:
     })
 }
 
-/// A path made of digits only.
+/// The end of a call in which something else than a channel cannot be encoded.
+pub(super) fn unencodable(what: &'static str, error: SealError) -> End {
+    let channel = ChannelName::new(what).unwrap_or_else(|_| unreachable!("a valid name"));
+    End::Unencodable { channel, error }
+}
+
+/// A path made of digits and dots.
 fn path_of(text: &str) -> CallPath {
-    CallPath::new(text).unwrap_or_else(|_| unreachable!("digits are a valid path"))
+    CallPath::new(text).unwrap_or_else(|_| unreachable!("it is a valid path"))
 }

@@ -14,7 +14,7 @@ use crate::state::{Moment, State, WantUndo};
 use crate::topology::{Place, Routing, START};
 
 use super::line::Kept;
-use super::save::PutNow;
+use super::save::{PutNow, unencodable};
 use super::slot::{Phase, PutState, Slot};
 use super::step::Pass;
 use super::{Flow, Machine, Mint, Saving};
@@ -188,12 +188,14 @@ impl<S: State> Machine<S> {
     /// stays there, but for an input that waits at the start.
     pub(super) fn fork(&mut self, lineage: Option<LineageId>, mint: Mint<'_>) -> Flow {
         let input = self.waiting_input();
+        let encoded = input.as_deref().map(|input| self.encode_output(input)).transpose();
+        let encoded = encoded.map_err(|error| Box::new(unencodable("input", error)))?;
         self.open_lineage(lineage);
         self.forget_step();
         self.frontier.pushes.iter_mut().for_each(|push| push.by_command = None); // the turn includes it now
         self.border(Source::Fork, PutNow::Always, mint)?;
-        if let Some(input) = input {
-            self.keep_input(input);
+        if let (Some(input), Some(encoded)) = (input, encoded) {
+            self.keep_input(input, encoded);
         }
         Ok(())
     }
@@ -204,11 +206,9 @@ impl<S: State> Machine<S> {
         record.and_then(|record| record.result.clone())
     }
 
-    fn keep_input(&mut self, input: Arc<TaskOutput<S::Update>>) {
+    fn keep_input(&mut self, input: Arc<TaskOutput<S::Update>>, encoded: Vec<u8>) {
         let id = self.start_id();
-        if let Ok(encoded) = self.encode_output(&input) {
-            self.put_result(id, self.topology.name_of(Place::Start).clone(), encoded);
-        }
+        self.put_result(id, self.topology.name_of(Place::Start).clone(), encoded);
         self.records.entry(id).or_default().result = Some(input);
     }
 

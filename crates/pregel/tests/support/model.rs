@@ -81,12 +81,21 @@ pub(crate) enum Route {
     Send(String, usize),
 }
 
-/// What a caller does once the thread is at rest.
+/// What a caller does once the thread is at rest, and where: at the head, or at one of the checkpoints there are.
 #[derive(Clone, Debug)]
-pub(crate) enum Turn {
+pub(crate) struct Turn {
+    pub(crate) what: What,
+    pub(crate) at: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum What {
     Input,
     Edit(Option<String>),
     Command(Route),
+    Continue,
+    Fork,
+    Answer,
 }
 
 /// How a node ended.

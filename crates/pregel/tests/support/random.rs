@@ -7,7 +7,7 @@ use std::sync::Arc;
 use superstep_pregel::{QuestionKey, Saving};
 
 use super::graph::Graph;
-use super::model::{Channel, Model, Program, Route, Turn};
+use super::model::{Channel, Model, Program, Route, Turn, What};
 use super::rng::Rng;
 
 const CHANNELS: &str =
@@ -25,8 +25,8 @@ pub(crate) fn model(seed: u64) -> Model {
         node(&mut rng, &names, i, &program, &mut text);
         programs.insert(name.clone(), program);
     }
-    let turns = turns(&mut rng, &names);
     let saving = if rng.chance(20) { Saving::AtExit } else { Saving::EveryStep };
+    let turns = turns(&mut rng, &names, saving);
     let limit = if rng.chance(20) { 2 } else { 100 };
     let pauses = (some(&mut rng, &names, 6), some(&mut rng, &names, 6));
     let graph = Arc::new(Graph::parse(&text));
@@ -119,14 +119,20 @@ fn node(rng: &mut Rng, names: &[String], i: usize, program: &Program, text: &mut
     }
 }
 
-fn turns(rng: &mut Rng, names: &[String]) -> Vec<Turn> {
-    let mut turns = vec![Turn::Input];
+fn turns(rng: &mut Rng, names: &[String], saving: Saving) -> Vec<Turn> {
+    let mut turns = vec![Turn { what: What::Input, at: None }];
     for _ in 0..rng.below(3) {
-        turns.push(match rng.below(4) {
-            0 => Turn::Edit(rng.chance(70).then(|| rng.pick(names).clone())),
-            1 => Turn::Command(forward(rng, &names[1..])),
-            _ => Turn::Input,
-        });
+        // Saved at exit, which checkpoints there are is chance.
+        let at = (saving == Saving::EveryStep && rng.chance(50)).then(|| rng.below(1_000));
+        let what = match rng.below(if at.is_some() { 7 } else { 4 }) {
+            0 => What::Edit(rng.chance(70).then(|| rng.pick(names).clone())),
+            1 => What::Command(forward(rng, &names[1..])),
+            2 | 3 => What::Input,
+            4 => What::Continue,
+            5 => What::Fork,
+            _ => What::Answer,
+        };
+        turns.push(Turn { what, at });
     }
     turns
 }

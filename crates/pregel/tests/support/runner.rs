@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use superstep_checkpoint::{AnswerToken, At, Codec, QuestionId, Step, TaskId, WriteKind};
+use superstep_checkpoint::{AnswerToken, At, CheckpointId, Codec, QuestionId, Step, TaskId, WriteKind};
 use superstep_pregel::{
     Answers, DynState, DynUpdate, Edit, End, Ended, Event, Input, Patch, Pauses, Place, Question, Refusal, Saving,
     Settings, Signal, SnapshotKind, Start, State, TaskIndex, TaskOutput, Watch, digest,
 };
 
 use super::call::{Call, Done};
-use super::model::{Model, Outcome, Route, Turn, node_name};
+use super::model::{Model, Outcome, Route, What, node_name};
 use super::rng::Rng;
 use super::thread::Thread;
 
@@ -93,35 +93,45 @@ impl<'m> Runner<'m> {
 
     pub(crate) fn run_turn(&mut self, number: usize) {
         self.begun.push(self.thread.commits.len());
-        let start = self.turn(number);
-        let edits = matches!(start, Start::Edit(_));
-        match self.call(start) {
-            Err(Refusal::AmbiguousEdit { .. }) => {} // several nodes ran last: that edit is not made
-            Ok(_) if edits => self.recover(),
-            end => self.settle(end.unwrap()),
+        let at = self.model.turns[number].at.map(|at| {
+            let stored = self.thread.stored();
+            stored[at % stored.len()].checkpoint.id
+        });
+        let start = self.turn(number, at);
+        let goes_on = matches!(start, Start::Edit(_) | Start::Fork);
+        match self.call(start, at) {
+            Ok(end) if goes_on && matches!(end.end, End::Done) => self.recover(),
+            Ok(end) => self.settle(end),
+            Err(refusal) => assert!(may_be_refused(&refusal), "{refusal}; {}", self.model),
         }
     }
 
     /// Goes on with the turn in hand.
     pub(crate) fn recover(&mut self) {
-        let end = self.call(Start::Continue { patch: None }).unwrap();
+        let end = self.call(Start::Continue { patch: None }, None).unwrap();
         self.settle(end);
     }
 
-    fn turn(&self, number: usize) -> Start<DynUpdate> {
+    fn turn(&self, number: usize, at: Option<CheckpointId>) -> Start<DynUpdate> {
         let digest = digest("turn", &number.into());
         let update = DynUpdate::new().set("items", json!([format!("turn {number}")]));
-        match &self.model.turns[number] {
-            Turn::Input => {
+        match &self.model.turns[number].what {
+            What::Continue => Start::Continue { patch: None },
+            What::Fork => Start::Fork,
+            What::Answer => Start::Answer {
+                answers: Answers::Plain(Arc::new(json!(number)), AnswerToken::from_bytes([0; 16])),
+                patch: None,
+            },
+            What::Input => {
                 let mut output = TaskOutput::default();
                 output.updates.push(update.set("once", "in"));
                 Start::Input(Input { output, digest, run: None })
             }
-            Turn::Edit(as_node) => Start::Edit(Edit { update: Some(update), as_node: as_node.clone(), digest }),
-            Turn::Command(route) => {
+            What::Edit(as_node) => Start::Edit(Edit { update: Some(update), as_node: as_node.clone(), digest }),
+            What::Command(route) => {
                 let mut output = TaskOutput::default();
                 output.updates.push(update);
-                let state = Call::new(&self.thread, self.settings(), None).machine.into_state();
+                let state = Call::new(&self.thread, self.settings(), at).machine.into_state();
                 route.follow(&self.model.graph.topology, &state, Step(0), &mut output);
                 let mark = AnswerToken::from_bytes([0; 16]);
                 Start::Continue { patch: Some(Patch { output, digest, mark }) }
@@ -143,9 +153,9 @@ impl<'m> Runner<'m> {
                 _ => Start::Continue { patch: None },
             };
             let discarded = matches!(next, Start::Discard { .. });
-            end = self.call(next).unwrap();
+            end = self.call(next, None).unwrap();
             if discarded {
-                end = self.call(Start::Continue { patch: None }).unwrap();
+                end = self.call(Start::Continue { patch: None }, None).unwrap();
             }
         }
         panic!("it never ends: {:?}\n{}", &self.ends[self.ends.len() - 20..], self.model);
@@ -174,8 +184,8 @@ impl<'m> Runner<'m> {
         }
     }
 
-    fn call(&mut self, start: Start<DynUpdate>) -> Result<Rest, Refusal> {
-        let mut call = Call::new(&self.thread, self.settings(), None);
+    fn call(&mut self, start: Start<DynUpdate>, at: Option<CheckpointId>) -> Result<Rest, Refusal> {
+        let mut call = Call::new(&self.thread, self.settings(), at);
         call.twice = self.twice;
         let mut pending: Vec<Pending> = Vec::new();
         let discards = matches!(start, Start::Discard { .. });
@@ -185,7 +195,9 @@ impl<'m> Runner<'m> {
             if let Some(end) = self.take(&call, done, &mut pending) {
                 self.ends.push(name_of(&end));
                 let asked = call.machine.asked().into_iter().map(|(_, question)| question).collect();
-                if self.reads_back && !discards {
+                // A replay with nothing to do leaves the head where it is.
+                let on_head = at.is_none() || call.machine.checkpoint() != at;
+                if self.reads_back && on_head && !discards {
                     self.compare_end(&call, &end);
                 }
                 return Ok(Rest { end, asked });
@@ -301,7 +313,7 @@ impl<'m> Runner<'m> {
     }
 
     /// What is stored of a border reads as the state that was live there.
-    fn compare(&mut self, id: superstep_checkpoint::CheckpointId, live: &DynState) {
+    fn compare(&mut self, id: CheckpointId, live: &DynState) {
         if self.thread.view(At::Id(id)).found.is_none() {
             return;
         }
@@ -318,6 +330,12 @@ impl<'m> Runner<'m> {
         let shown = Call::new(&self.thread, self.settings(), None).machine.snapshot(SnapshotKind::Live);
         assert_eq!(tracked(&shown.state), tracked(call.machine.state()), "{end:?}\n{}", self.model);
     }
+}
+
+/// Whether a random turn may be refused: several nodes ran last; not one question stands at the checkpoint.
+fn may_be_refused(refusal: &Refusal) -> bool {
+    use Refusal::{AlreadyAnswered, AmbiguousAnswer, AmbiguousEdit, NothingToResume};
+    matches!(refusal, AmbiguousEdit { .. } | AmbiguousAnswer { .. } | AlreadyAnswered { .. } | NothingToResume)
 }
 
 /// How a call ended.
