@@ -36,6 +36,14 @@ pub struct Done<S>(Facts<S>);
 pub struct Pause<S> {
     facts: Facts<S>,
     interrupts: Vec<Interrupt>,
+    company: Company,
+}
+
+/// Whether the step that waits for answers has other tasks than those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    Alone,
+    Others,
 }
 
 /// A run that stopped by choice.
@@ -99,8 +107,13 @@ impl<S> Outcome<S> {
         Self::Done(Done(remains.into()))
     }
 
-    pub(crate) fn interrupted(remains: Remains<S>, interrupts: Vec<Interrupt>) -> Self {
-        Self::Interrupted(Pause { facts: remains.into(), interrupts })
+    pub(crate) fn interrupted(remains: Remains<S>, interrupts: Vec<Interrupt>, company: Company) -> Self {
+        Self::Interrupted(Pause { facts: remains.into(), interrupts, company })
+    }
+
+    /// Whether it waits for answers in a step of several tasks.
+    pub(crate) fn waits_in_company(&self) -> bool {
+        matches!(self, Self::Interrupted(pause) if pause.company == Company::Others)
     }
 
     pub(crate) fn paused(remains: Remains<S>, nodes: Vec<NodeName>) -> Self {

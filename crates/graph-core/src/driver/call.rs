@@ -165,7 +165,7 @@ impl<S: State> Call<S> {
     /// gave it: it may be running.
     async fn finished_meanwhile(&self, thread: &ThreadId, outcome: &Outcome<S>) -> bool {
         let Some(store) = self.program.store.as_ref().filter(|store| store.guarantees().shared) else { return false };
-        if outcome.interrupts().is_empty() {
+        if !outcome.waits_in_company() {
             return false;
         }
         let key = ThreadKey { tenant: store.tenant_id(), thread: thread.clone() }.root();

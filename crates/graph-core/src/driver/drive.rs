@@ -17,7 +17,7 @@ use super::writer::Writer;
 use crate::answer::check_answer;
 use crate::config::Durability;
 use crate::error::NodeError;
-use crate::outcome::{Interrupt, Outcome, Remains};
+use crate::outcome::{Company, Interrupt, Outcome, Remains};
 use crate::run_error::{NoStore, NodeFailure, NodeFault, RunError, RunErrorKind};
 use crate::stream::{Event, Events};
 
@@ -326,7 +326,10 @@ impl<S: State> Drive<S> {
         let interrupts = self.interrupts();
         match end {
             End::Done => Ok(Outcome::done(self.remains())),
-            End::Interrupted => Ok(Outcome::interrupted(self.remains(), interrupts)),
+            End::Interrupted => {
+                let company = if self.machine.task_count() > 1 { Company::Others } else { Company::Alone };
+                Ok(Outcome::interrupted(self.remains(), interrupts, company))
+            }
             End::Paused { nodes } => Ok(Outcome::paused(self.remains(), nodes)),
             End::Failed { .. } if self.asked_in_vain => Err(self.error(RunErrorKind::NoStore(NoStore::Interrupt))),
             End::Failed { tasks } => {
