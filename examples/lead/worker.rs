@@ -31,7 +31,9 @@ async fn show(mut events: RunStream<Lead>) -> Fallible {
             }
             Event::Update { task, .. } => println!("  {:<8} saved", task.node.as_str()),
             Event::Interrupted { interrupts } => {
-                interrupts.iter().for_each(|interrupt| println!("  asks     {}", interrupt.payload));
+                for interrupt in interrupts {
+                    println!("  asks     {}", interrupt.payload);
+                }
             }
             Event::Ended(outcome) => {
                 if let Outcome::Done(done) = &*outcome {

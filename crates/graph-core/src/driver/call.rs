@@ -65,7 +65,7 @@ pub(crate) async fn call<S: State>(
         None => call.without_thread(purpose).map_err(named)?.run().await,
         Some(thread_id) => {
             let again = call.again();
-            let outcome = call.to_end(thread_id.clone(), purpose).await?;
+            let outcome = call.run(thread_id.clone(), purpose).await?;
             go_on_if_finished(again, thread_id, outcome).await
         }
     }
@@ -79,7 +79,7 @@ async fn go_on_if_finished<S: State>(
     mut outcome: Outcome<S>,
 ) -> Result<Outcome<S>, RunError> {
     while again.finished_meanwhile(&thread, &outcome).await {
-        match again.again().to_end(thread.clone(), Purpose::Input(CallInput::Continue)).await {
+        match again.again().run(thread.clone(), Purpose::Input(CallInput::Continue)).await {
             Ok(further) => outcome = further,
             // The other one goes on.
             Err(error) if matches!(error.kind(), RunErrorKind::HeadMoved { .. } | RunErrorKind::ThreadBusy) => break,
@@ -153,7 +153,7 @@ impl<S: State> Call<S> {
         }
     }
 
-    async fn to_end(self, thread: ThreadId, purpose: Purpose<S::Update>) -> Result<Outcome<S>, RunError> {
+    async fn run(self, thread: ThreadId, purpose: Purpose<S::Update>) -> Result<Outcome<S>, RunError> {
         let named = |kind| RunError::new(kind, Some(&thread));
         match self.on_thread(thread.clone(), purpose).await.map_err(named)? {
             Begun::Drive(drive) => drive.run().await,
@@ -297,7 +297,7 @@ impl<S: State> Call<S> {
         }
         let query = ListQuery::default().limit(NonZeroUsize::MIN).metadata(RUN_ID, run.as_str());
         let Some(found) = store.list(key, &query).await?.into_iter().next() else {
-            return self.named_command(opened, purpose);
+            return Self::named_command(opened, purpose);
         };
         let position = super::open::read(&self.program, key, &found)?;
         let same = position.turn.run.as_ref().is_some_and(|stamp| stamp.id == *run && stamp.input == input);
@@ -314,7 +314,7 @@ impl<S: State> Call<S> {
     }
 
     /// A command beside the work of a thread that ran begins no turn, so a run id would not tell its repetition.
-    fn named_command(&self, opened: &Opened<S>, purpose: &Purpose<S::Update>) -> Result<Before<S>, RunErrorKind> {
+    fn named_command(opened: &Opened<S>, purpose: &Purpose<S::Update>) -> Result<Before<S>, RunErrorKind> {
         match purpose {
             Purpose::Input(CallInput::Command { .. }) if opened.ground.position.is_some() => {
                 let reason =
