@@ -4,7 +4,7 @@
 mod common;
 
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use common::{id, key, rows, step, write};
@@ -26,17 +26,21 @@ async fn a_dropped_commit_happened_or_did_not() {
     for round in 0..300_u64 {
         let before = last(&store).await;
         let mut first = pin!(store.commit(step(&format!("first {round}"), 1)));
-        {
+        let done = {
             let mut commit = pin!(store.commit(step("t", before + 1)));
             let mut context = Context::from_waker(Waker::noop());
             // On every second round it waits in line behind another commit, else it is on its way to the disk.
-            let sent = round % 2 == 0 || first.as_mut().poll(&mut context).is_ready();
+            let done = if round % 2 == 0 { Poll::Pending } else { first.as_mut().poll(&mut context) };
             let _ = commit.as_mut().poll(&mut context);
-            if sent {
+            if round % 2 == 0 {
                 std::thread::sleep(Duration::from_micros(round));
             }
+            done
+        };
+        match done {
+            Poll::Ready(done) => done.unwrap(),
+            Poll::Pending => first.await.unwrap(),
         }
-        first.await.unwrap();
         // Through the same connection, so whatever was on its way has ended.
         let next = loop {
             let next = last(&store).await + 1;

@@ -4,16 +4,17 @@
 mod common;
 
 use std::path::Path;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use common::{before, change, id, key, put, rows, step, write};
+use futures_util::future::join_all;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 use superstep_checkpoint::{
     At, Checkpointer, Commit, CommitError, FoundHead, Guard, Op, OwnerId, PartKind, Seq, StoreErrorKind,
 };
 use superstep_checkpoint_sqlite::Sqlite;
-use tokio::task::JoinHandle;
 
 type Answer = Result<(), CommitError>;
 
@@ -21,19 +22,13 @@ type Answer = Result<(), CommitError>;
 async fn at_once(file: &Path, store: &Sqlite, commits: Vec<Commit>) -> Vec<Answer> {
     let mut other = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
     sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
-    let mut calls: Vec<JoinHandle<Answer>> = Vec::new();
-    for commit in commits {
-        let store = store.clone();
-        calls.push(tokio::spawn(async move { store.commit(commit).await }));
-        // In line one after the other.
-        tokio::time::sleep(Duration::from_millis(2)).await;
+    let mut calls: Vec<_> = commits.into_iter().map(|commit| store.commit(commit)).collect();
+    for call in &mut calls {
+        // Into the line, one after the other.
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     other.close().await.unwrap();
-    let mut answers = Vec::new();
-    for call in calls {
-        answers.push(call.await.unwrap());
-    }
-    answers
+    join_all(calls).await
 }
 
 async fn last(store: &Sqlite, thread: &str) -> u64 {
