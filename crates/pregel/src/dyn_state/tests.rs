@@ -1,3 +1,5 @@
+//! Tests of the dynamic state.
+
 use serde_json::json;
 use smallvec::{SmallVec, smallvec};
 use superstep_checkpoint::Codec;
