@@ -49,3 +49,8 @@ pub mod __macro {
     pub use superstep_graph_core::__state_glue as state_glue;
     pub use superstep_pregel as pregel;
 }
+
+/// The README's code is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -93,7 +93,7 @@ pub struct Plan {
     /// Nodes started by Sends, in the order sent. What the Sends carry is stored beside the checkpoint, sealed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<NodeName>,
-    /// Half-filled waiting edges.
+    /// Waiting edges at which sources have arrived: half-filled, or full until their target has run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrivals>,
     /// Deferred nodes that are due and wait for everything else to end.
