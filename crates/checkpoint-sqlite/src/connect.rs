@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Error, SqliteConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::config::{SqliteOptions, Synchronous};
+use crate::error::is_broken;
 
 /// After how many pages (of 4 KiB) the write-ahead log is copied into the file. More than SQLite's 1,000: each copy costs
 /// two flushes, and a page that changes with every step is then copied once in so many.
@@ -114,9 +115,12 @@ impl Reader<'_> {
         self.connection.as_mut().ok_or(Error::PoolClosed)
     }
 
-    /// Drops a connection that is of no more use.
-    pub(crate) fn discard(&mut self) {
-        self.connection = None;
+    /// Passes a result on; drops the connection if it shows that this one is of no more use.
+    pub(crate) fn keep_or_drop<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        if done.as_ref().is_err_and(is_broken) {
+            self.connection = None;
+        }
+        done
     }
 }
 

@@ -47,6 +47,7 @@ async fn together(writing: &mut Writing, group: &[Waiting]) -> Result<Vec<Option
         let mut results = writing.connection()?.fetch_many(statement(group));
         loop {
             match results.try_next().await {
+                Ok(Some(Either::Left(_))) if ended == 2 => break Ok(refused),
                 Ok(Some(Either::Left(_))) => ended += 1,
                 Ok(Some(Either::Right(row))) => note(&mut refused, &row)?,
                 Ok(None) => break Ok(refused),

@@ -13,7 +13,7 @@ use superstep_checkpoint::{
 
 use crate::config::{SqliteOptions, Synchronous};
 use crate::connect::{Readers, close};
-use crate::error::{is_broken, store_error};
+use crate::error::store_error;
 use crate::line::Line;
 use crate::metadata;
 use crate::query::{read, write};
@@ -67,17 +67,17 @@ impl Sqlite {
         }
     }
 
-    async fn read(&self, operation: &'static str, statement: Bound) -> Result<Vec<SqliteRow>, StoreError> {
-        self.rows(statement).await.map_err(|error| store_error(operation, error))
+    /// The only row of a statement.
+    async fn row(&self, statement: Bound) -> Result<Option<SqliteRow>, Error> {
+        let mut reader = self.shared.readers.take().await?;
+        let row = statement.fetch_optional(reader.connection()?).await;
+        reader.keep_or_drop(row)
     }
 
     async fn rows(&self, statement: Bound) -> Result<Vec<SqliteRow>, Error> {
         let mut reader = self.shared.readers.take().await?;
         let rows = statement.fetch_all(reader.connection()?).await;
-        if rows.as_ref().is_err_and(is_broken) {
-            reader.discard();
-        }
-        rows
+        reader.keep_or_drop(rows)
     }
 }
 
@@ -105,8 +105,8 @@ impl Checkpointer for Sqlite {
             }
             _ => return Err(StoreError::unsupported("get", "a newer way to name a checkpoint")),
         };
-        match self.read("get", statement).await?.first() {
-            Some(row) => Cells { operation: "get", row }.view(),
+        match self.row(statement).await.map_err(|error| store_error("get", error))? {
+            Some(row) => Cells { operation: "get", row: &row }.view(),
             None => Ok(View::default()),
         }
     }
@@ -117,7 +117,8 @@ impl Checkpointer for Sqlite {
         let wanted = (!entries.is_empty()).then(|| serde_json::Value::from(entries).to_string());
         let statement =
             of_namespace(read::LIST, key).bind(limit).bind(query.before.map(|id| id.as_bytes().to_vec())).bind(wanted);
-        self.read("list", statement).await?.iter().map(|row| Cells { operation: "list", row }.stored()).collect()
+        let rows = self.rows(statement).await.map_err(|error| store_error("list", error))?;
+        rows.iter().map(|row| Cells { operation: "list", row }.stored()).collect()
     }
 
     async fn delete_thread(&self, key: &ThreadKey) -> Result<(), StoreError> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sqlx::{Error, SqliteConnection};
+use futures_util::TryStreamExt;
+use sqlx::{Error, Executor, SqliteConnection};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::connect::Connector;
@@ -48,7 +49,9 @@ impl Writing {
     /// Runs one statement, which is a transaction of its own. If this future is dropped on the way, the connection's
     /// thread ends the statement all the same, and whoever comes next waits for it there.
     pub(crate) async fn execute(&mut self, statement: Bound) -> Result<(), Error> {
-        let done = statement.execute(self.connection()?).await;
+        // Its first result says that the transaction has ended; waiting for the end of the results would be another
+        // message between the threads.
+        let done = self.connection()?.fetch_many(statement).try_next().await;
         self.keep_or_drop(done).map(drop)
     }
 
