@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use superstep_checkpoint::{
-    At, Checkpointer, Durable, Epoch, GraphStamp, ListQuery, Metadata, NamespaceKey, QuestionId, RunId, RunStamp, Seq,
-    TaskId, TenantId, ThreadId, ThreadKey, View, WriteKind,
+    At, CheckpointId, Checkpointer, CommitError, Durable, Epoch, Expect, FoundHead, GraphStamp, ListQuery, Metadata,
+    NamespaceKey, QuestionId, RunId, RunStamp, Seq, TaskId, TenantId, ThreadId, ThreadKey, View, WriteKind,
 };
 use superstep_pregel::{
     Answers, Basis, Edit, Ground, Input, Machine, Patch, Pauses, Saving, Settings, Start, State, Target, TaskOutput,
@@ -46,6 +46,8 @@ struct Call<S: State> {
     settings: Settings,
     durability: Durability,
     events: Option<Events<S>>,
+    /// Only where this is the head: what is done on top of it is somebody else's work.
+    only_at: Option<CheckpointId>,
 }
 
 /// Makes a call.
@@ -79,7 +81,8 @@ async fn go_on_if_finished<S: State>(
     mut outcome: Outcome<S>,
 ) -> Result<Outcome<S>, RunError> {
     while again.finished_meanwhile(&thread, &outcome).await {
-        match again.again().run(thread.clone(), Purpose::Input(CallInput::Continue)).await {
+        let further = Call { only_at: outcome.checkpoint(), ..again.again() };
+        match further.run(thread.clone(), Purpose::Input(CallInput::Continue)).await {
             Ok(further) => outcome = further,
             // The other one goes on.
             Err(error) if matches!(error.kind(), RunErrorKind::HeadMoved { .. } | RunErrorKind::ThreadBusy) => break,
@@ -135,7 +138,7 @@ impl<S: State> Call<S> {
             watch: watch(&config, events.as_ref()),
         };
         check_contexts(&program, &config)?;
-        Ok(Self { program, config, thread, run, settings, durability, events })
+        Ok(Self { program, config, thread, run, settings, durability, events, only_at: None })
     }
 
     /// A call like this one that goes on with the thread.
@@ -150,6 +153,7 @@ impl<S: State> Call<S> {
             settings: self.settings.clone(),
             durability: self.durability,
             events: self.events.clone(),
+            only_at: None,
         }
     }
 
@@ -204,6 +208,7 @@ impl<S: State> Call<S> {
         let key = ThreadKey { tenant: store.tenant_id(), thread }.root();
         let busy = self.take_thread(&store, &key, &purpose).await?;
         let opened = open(&self.program, &store, key.clone(), self.config.at).await?;
+        self.check_head(&key, &opened)?;
         match self.made_before(&store, &key, &opened, &purpose).await? {
             Before::No => {}
             Before::Over(outcome) => return Ok(Begun::Over(outcome)),
@@ -219,6 +224,16 @@ impl<S: State> Call<S> {
             }
             Err(kind) => Err(kind),
         }
+    }
+
+    fn check_head(&self, key: &NamespaceKey, opened: &Opened<S>) -> Result<(), RunErrorKind> {
+        let Some(only_at) = self.only_at else { return Ok(()) };
+        let found = match opened.head {
+            Expect::Head(head) if head == only_at => return Ok(()),
+            Expect::Head(head) => FoundHead::Head(head),
+            _ => FoundHead::Nothing,
+        };
+        Err(RunErrorKind::commit(CommitError::HeadMoved { thread: key.thread.clone(), found }))
     }
 
     fn check_guarantees(&self, store: &Arc<dyn Checkpointer>) -> Result<(), RunErrorKind> {
