@@ -14,13 +14,18 @@ use crate::{Books, DURABILITIES, steps};
 
 // ------------------------------------------------------------------ by name
 
+const NAME: &str = "refund of A-17";
+
+fn config(durability: Durability) -> RunConfig {
+    RunConfig::thread(THREAD).durability(durability)
+}
+
 /// A caller who knows nothing but the name of its call, and makes it until it is over.
 async fn by_name(graph: &CompiledGraph<Refund>, durability: Durability) -> Result<Refund, RunError> {
-    let config = || RunConfig::thread(THREAD).durability(durability);
-    let named = || config().run_id("refund of A-17");
+    let named = || config(durability).run_id(NAME);
     let outcome = graph.invoke(input(), named()).await?;
     if let Outcome::Interrupted(pause) = outcome {
-        graph.invoke(pause.answer(true), config()).await?;
+        graph.invoke(pause.answer(true), config(durability)).await?;
     }
     let again = graph.invoke(input(), named()).await?;
     Ok(again.into_done().unwrap().into_state())
@@ -39,6 +44,9 @@ async fn a_call_with_a_name_may_be_repeated() {
                 let line = line(&graph, THREAD, steps(durability)).await;
                 let inputs = line.iter().filter(|snapshot| snapshot.source == Source::Input).count();
                 assert!(inputs <= 1, "{inputs} turns");
+                let other = graph.invoke(RefundUpdate::new().order("B-18"), config(durability).run_id(NAME)).await;
+                let kind = other.unwrap_err().into_kind();
+                assert!(matches!(kind, RunErrorKind::RunIdReused(_)), "{kind:?}");
                 state
             },
             |point, books, first, state| {
@@ -82,10 +90,9 @@ async fn told() -> (Memory, Told) {
 #[tokio::test]
 async fn a_fork_pays_once() {
     for durability in DURABILITIES {
-        let config = || RunConfig::thread(THREAD).durability(durability);
         let fork = async |graph: &CompiledGraph<Refund>, told: &Told| {
             let answer = Command::answers([(told.question, true)]);
-            graph.invoke(answer, config().at(told.at)).await
+            graph.invoke(answer, config(durability).at(told.at)).await
         };
         let report = crash_at_every_point(
             told,
@@ -94,7 +101,7 @@ async fn a_fork_pays_once() {
                 let graph = graph(store, told.books.clone());
                 let moved = graph.state(THREAD).await.unwrap().checkpoint != told.head;
                 assert!(moved || !done);
-                let outcome = if moved { graph.invoke((), config()).await } else { fork(&graph, told).await };
+                let outcome = if moved { graph.invoke((), config(durability)).await } else { fork(&graph, told).await };
                 let forks = graph.history(THREAD, HistoryQuery::all()).await.unwrap();
                 let forks = forks.iter().filter(|snapshot| snapshot.source == Source::Fork).count();
                 (outcome.unwrap().into_done().unwrap().into_state(), forks)

@@ -17,3 +17,4 @@ mod deleted;
 mod dropped;
 mod hammer;
 mod rounds;
+mod two_questions;
