@@ -26,6 +26,7 @@ pub(crate) struct Surroundings<S: State> {
     pub(crate) contexts: Arc<Contexts>,
     pub(crate) thread: Option<ThreadId>,
     pub(crate) custom: Option<CustomSink>,
+    /// Held by each task until it is gone: a dropped call may leave one that runs on to its next await.
     pub(crate) busy: Option<SharedBusy>,
 }
 
@@ -70,7 +71,6 @@ pub(crate) enum NodeEnd<S: State> {
 pub(crate) struct Tasks<S: State> {
     lone: Option<BoxFuture<'static, Ended<S>>>,
     many: JoinSet<Ended<S>>,
-    busy: Option<SharedBusy>,
 }
 
 /// How a future is to be run.
@@ -83,19 +83,15 @@ pub(crate) enum RunAs {
 }
 
 impl<S: State> Tasks<S> {
-    pub(crate) fn new(busy: Option<SharedBusy>) -> Self {
-        Self { lone: None, many: JoinSet::new(), busy }
+    pub(crate) fn new() -> Self {
+        Self { lone: None, many: JoinSet::new() }
     }
 
     pub(crate) fn run(&mut self, run_as: RunAs, task: BoxFuture<'static, Ended<S>>) {
         match run_as {
             RunAs::Lone => self.lone = Some(task),
             RunAs::OneOfMany => {
-                let busy = self.busy.clone();
-                self.many.spawn(async move {
-                    let _until_it_is_gone = busy;
-                    task.await
-                });
+                self.many.spawn(task);
             }
         }
     }
